@@ -1,0 +1,96 @@
+// Codec: a tensor of floats to payload bytes and back. Stateless and thread-safe: what a call needs
+// beyond its arguments is in the Workspace that the caller owns, one a thread.
+//
+// A codec's meaning is per tensor. measure() looks at the whole tensor once; after that any range,
+// cut at multiples of bucket_elements(), can be encoded by itself, and the decoded values do not
+// depend on the cuts. Payloads carry everything that decoding needs, except their length in bytes
+// and in elements, which the frame around them carries.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gradwire/codec/guarantee.h"
+#include "gradwire/codec/workspace.h"
+#include "gradwire/core/expected.h"
+#include "gradwire/core/random.h"
+
+namespace gradwire {
+
+// What a codec must know of a whole tensor before it can encode a range of it. Filled by measure();
+// keeps its memory from one tensor to the next.
+struct Scale {
+  std::size_t tensor_elements = 0;
+  float value = 0;         // the one scale of codecs that scale the whole tensor
+  bool poisoned = false;   // the tensor decodes to NaN everywhere
+  bool finite = true;      // no NaN or infinity was met while measuring
+
+  // Sparsifiers: what is kept, by index.
+  std::vector<std::uint32_t> indices;
+  std::vector<float> values;
+  RandomStream places;             // randk: element j is kept if places.at(j) <= places_last
+  std::uint32_t places_last = 0;
+};
+
+// Consecutive elements of a tensor, and where they start in it.
+struct TensorRange {
+  std::span<const float> values;
+  std::size_t first = 0;
+};
+
+struct Encoded {
+  std::size_t bytes = 0;
+  bool finite = true;  // no NaN or infinity was met in the range
+};
+
+class Codec {
+ public:
+  explicit Codec(std::string spec) : spec_(std::move(spec)) {}
+  virtual ~Codec() = default;
+  Codec(const Codec&) = delete;
+  Codec& operator=(const Codec&) = delete;
+
+  // The canonical text: make_codec(spec()) gives the same codec again.
+  const std::string& spec() const { return spec_; }
+
+  virtual Guarantee guarantee(std::size_t elements) const = 0;
+
+  // Ranges start at multiples of this, and end at one or at the tensor's end.
+  virtual std::size_t bucket_elements() const = 0;
+
+  // The most bytes that any range of `range_elements` in a tensor of `tensor_elements` may take.
+  virtual std::size_t payload_bytes_max(std::size_t range_elements,
+                                        std::size_t tensor_elements) const = 0;
+  std::size_t payload_bytes_max(std::size_t elements) const {
+    return payload_bytes_max(elements, elements);
+  }
+
+  virtual void measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const = 0;
+
+  // Writes the range to the front of `payload`, which has room for payload_bytes_max.
+  virtual Encoded encode(const Scale& scale, TensorRange range, const Rng& rng,
+                         std::span<std::byte> payload, Workspace& workspace) const = 0;
+
+  // target = C(x), or target += weight * C(x). Bytes that are no payload of target.size() elements
+  // give the reason, and the target stays as it was.
+  virtual Decoded<void> decode(std::span<const std::byte> payload, std::span<float> target,
+                               Workspace& workspace) const = 0;
+  virtual Decoded<void> decode_add(std::span<const std::byte> payload, float weight,
+                                   std::span<float> target, Workspace& workspace) const = 0;
+
+ private:
+  std::string spec_;
+};
+
+// The codec that a spec such as "topk(1%) | natural | entropy" names. Throws SpecError.
+std::unique_ptr<const Codec> make_codec(std::string_view spec);
+
+// An example spec of every codec, for listings and for tests that go over all of them.
+std::vector<std::string> example_codec_specs();
+
+}  // namespace gradwire

@@ -1,0 +1,60 @@
+// Random numbers addressed by element, so that a number depends on what it is for and never on who
+// draws it or in which order. Stateless; safe from any thread.
+//
+// A number is named by (seed, rank, step, tensor, purpose, stage, element). Everything but the
+// element is hashed once into a RandomStream; the element then costs two multiplications.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace gradwire {
+
+// The stream's number for element j is mix(offset + j * step). The step is odd, so that within
+// 2^32 elements no number comes twice: the stream is a keyed permutation of 32-bit numbers.
+struct RandomStream {
+  std::uint32_t offset = 0;
+  std::uint32_t step = 1;
+
+  // The same stream with element `elements` as its element 0.
+  constexpr RandomStream advanced(std::uint64_t elements) const {
+    return {offset + static_cast<std::uint32_t>(elements) * step, step};
+  }
+
+  constexpr std::uint32_t at(std::uint32_t element) const { return mix(offset + element * step); }
+
+  // A bijection of 32 bits. The high bits are the good ones: take what you need from the top.
+  static constexpr std::uint32_t mix(std::uint32_t x) {
+    x ^= x >> 16;
+    x *= kMultiplier1;
+    x ^= x >> 15;
+    x *= kMultiplier2;
+    return x;
+  }
+
+  static constexpr std::uint32_t kMultiplier1 = 0x7feb352du;
+  static constexpr std::uint32_t kMultiplier2 = 0x846ca68bu;
+};
+
+// What a draw is for. Part of the address, so that draws for different ends are independent.
+enum class Purpose : std::uint32_t { uplink = 1, downlink = 2, hop = 3, data = 4 };
+
+// Names all random numbers that one tensor needs in one exchange.
+struct Rng {
+  std::uint64_t seed = 0;
+  std::uint64_t step = 0;
+  std::uint64_t tensor = 0;  // tensor_id(name)
+  std::uint32_t rank = 0;
+  Purpose purpose = Purpose::uplink;
+
+  // The same numbers on every rank.
+  Rng shared() const;
+
+  // The stream of one stage of a pipe, with element `first` as its element 0. A stream serves 2^32
+  // elements: the caller cuts its work at multiples of that.
+  RandomStream stream(std::uint32_t stage, std::uint64_t first) const;
+
+  static std::uint64_t tensor_id(std::string_view name);
+};
+
+}  // namespace gradwire
