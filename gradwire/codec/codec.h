@@ -25,6 +25,8 @@ namespace gradwire {
 // What a codec must know of a whole tensor before it can encode a range of it. Filled by measure();
 // keeps its memory from one tensor to the next.
 struct Scale {
+  void reset(std::size_t elements);
+
   std::size_t tensor_elements = 0;
   float value = 0;         // the one scale of codecs that scale the whole tensor
   bool poisoned = false;   // the tensor decodes to NaN everywhere
@@ -35,6 +37,8 @@ struct Scale {
   std::vector<float> values;
   RandomStream places;             // randk: element j is kept if places.at(j) <= places_last
   std::uint32_t places_last = 0;
+
+  std::vector<std::uint32_t> scratch;  // of measure() itself
 };
 
 // Consecutive elements of a tensor, and where they start in it.

@@ -4,6 +4,11 @@
 //   stage := name [ "(" arg { "," arg } ")" ]
 //   arg   := value | key "=" value          value := number [ "%" ] | word | spec
 //
+// Names, keys and words are [a-z][a-z0-9_]*; numbers are decimal, with or without an exponent;
+// white space may stand between tokens. Values without a key come before those with one, and a key
+// comes once. The text has at most kSpecBytesMax bytes and nests at most kSpecDepthMax deep, so
+// that text from outside can neither exhaust memory nor the stack.
+//
 // parse_spec gives the tree; who builds from it (make_codec, later make_method) reads the arguments
 // through StageReader, which knows the position of everything for its errors.
 #pragma once
@@ -17,16 +22,18 @@
 
 namespace gradwire {
 
-struct Spec;
+inline constexpr std::size_t kSpecBytesMax = 4096;
+inline constexpr std::size_t kSpecDepthMax = 32;
 
-// A value is a number (with or without a percent sign) or a spec; a lone word is a spec of one
-// stage without arguments.
+struct SpecStage;
+
+// A value is a number or a spec; a lone word is a spec of one stage without arguments.
 struct SpecArgument {
-  std::string key;  // empty for a value without a key
-  std::optional<double> number;
-  bool percent = false;
-  std::vector<struct SpecStage> stages;  // of a nested spec or word
-  std::size_t position = 0;              // of the value
+  std::string key;                // empty for a value without a key
+  std::optional<double> number;   // "1%" is 0.01, the very double that "0.01" is
+  bool percent = false;           // whether the number was written with "%"
+  std::vector<SpecStage> stages;  // of a nested spec or word
+  std::size_t position = 0;       // of the value
   std::size_t key_position = 0;
 };
 
@@ -44,8 +51,8 @@ struct Spec {
 // Throws SpecError with the position and what was expected there.
 Spec parse_spec(std::string_view text);
 
-// An error that shows the text with a mark under the position:
-//   what
+// Throws a SpecError that shows the text with a mark under the position:
+//   there is no codec called 'naturl'; did you mean 'natural'?
 //     topk(1%) | naturl
 //                ^
 [[noreturn]] void fail_at(std::string_view text, std::size_t position, std::string_view what);
@@ -54,21 +61,29 @@ Spec parse_spec(std::string_view text);
 std::optional<std::string> nearest_name(std::string_view given,
                                         const std::vector<std::string>& known);
 
+// How canonical specs write numbers: the shortest text that parses to the same double again.
+// format_number(0.01) is "0.01"; format_share(0.01) is "1%", for shares in (0, 1].
+std::string format_number(double number);
+std::string format_share(double share);
+
 // Takes the arguments of one stage apart. Every accessor names one argument; finish() then refuses
-// what nobody asked for, naming the nearest argument that exists.
+// what nobody asked for, naming the nearest argument that exists. All errors are SpecErrors. The
+// text and the stage must outlive the reader.
 class StageReader {
  public:
   StageReader(std::string_view text, const SpecStage& stage) : text_(text), stage_(stage) {}
 
   // A share of the whole, given as "1%" or "0.01", as key or as the first argument without a key;
-  // in (0, 1].
+  // in (0, 1]. Must be there.
   double share(std::string_view key);
+  // A number in [least, most], as key or as the first argument without a key.
   std::optional<double> number(std::string_view key, double least, double most);
+  // A whole number in [least, most], neither bound beyond 2^53.
   std::int64_t integer(std::string_view key, std::int64_t otherwise, std::int64_t least,
                        std::int64_t most);
   // One of the words allowed; the first is the default.
   std::string word(std::string_view key, const std::vector<std::string>& allowed);
-  // "off" or a number.
+  // "off", which gives nothing, or a number in [least, most].
   std::optional<double> number_or_off(std::string_view key, double otherwise, double least,
                                       double most);
   void finish();
@@ -78,12 +93,18 @@ class StageReader {
   [[noreturn]] void fail_argument(std::string_view key, std::string_view what) const;
 
  private:
-  const SpecArgument* find(std::string_view key, bool may_be_positional);
+  enum class Place { keyed, keyed_or_first };
+
+  // The argument, now marked as asked for; null when it was not given.
+  const SpecArgument* find(std::string_view key, Place place);
+  double number_within(const SpecArgument& argument, std::string_view key, double least,
+                       double most) const;
 
   std::string_view text_;
   const SpecStage& stage_;
   std::vector<std::string> asked_;
-  std::vector<bool> used_ = std::vector<bool>(stage_.arguments.size(), false);
+  // For each argument the key it was asked for as; empty while nobody has.
+  std::vector<std::string> taken_as_ = std::vector<std::string>(stage_.arguments.size());
 };
 
 }  // namespace gradwire

@@ -32,7 +32,7 @@ RandomStream Rng::stream(std::uint32_t stage, std::uint64_t first) const {
   key = absorb(key, step);
   key = absorb(key, tensor);
   key = absorb(key, std::uint64_t{rank} << 32 | static_cast<std::uint32_t>(purpose));
-  key = absorb(key, std::uint64_t{stage} << 32 | first >> 32);
+  key = absorb(key, stage);
   const RandomStream from_zero{static_cast<std::uint32_t>(key),
                                static_cast<std::uint32_t>(key >> 32) | 1};
   return from_zero.advanced(first);

@@ -50,8 +50,8 @@ struct Rng {
   // The same numbers on every rank.
   Rng shared() const;
 
-  // The stream of one stage of a pipe, with element `first` as its element 0. A stream serves 2^32
-  // elements: the caller cuts its work at multiples of that.
+  // The stream of one stage of a pipe, with the tensor's element `first` as its element 0. In
+  // tensors of more than 2^32 elements the numbers start again from there.
   RandomStream stream(std::uint32_t stage, std::uint64_t first) const;
 
   static std::uint64_t tensor_id(std::string_view name);

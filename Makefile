@@ -1,0 +1,53 @@
+# The commands of gradwire. Each does its own set-up. The work is in CMakePresets.json and tools/.
+
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+JOBS := $(shell nproc)
+
+build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) --parallel $(JOBS)
+test = ctest --preset $(1) --parallel $(JOBS)
+
+.NOTPARALLEL:
+.PHONY: help demo test test-slow test-sanitize fuzz bench format install clean bootstrap build
+
+help:                ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
+
+demo: build          ## build, and show every codec on gradients: bits, error, speed
+	@tools/demo
+
+test: build          ## build, and run the tests
+	@$(call test,release)
+
+test-slow: build     ## the tests that take minutes
+	@$(call test,slow)
+
+test-sanitize: bootstrap  ## the tests under ASan and UBSan, those with threads under TSan
+	@$(call build,sanitize)
+	@$(call test,sanitize)
+	@$(call build,tsan)
+	@$(call test,tsan)
+
+fuzz:                ## every fuzz target for FUZZ_SECONDS=60
+	@tools/bootstrap fuzz
+	@$(call build,fuzz)
+	@tools/fuzz $(FUZZ_SECONDS)
+
+bench: build         ## speed of every codec: one thread, 16,777,216 Gaussian elements
+	@build/gradwire bench codec --elements 16777216 --threads 1
+
+format:              ## lay out the sources by .clang-format
+	@tools/bootstrap format
+	@find gradwire cli fuzz tests -name '*.h' -o -name '*.cpp' | xargs clang-format -i
+
+install: build       ## library, headers, program, CMake package; PREFIX=/usr/local
+	@cmake --install build --prefix $(PREFIX)
+
+clean:               ## remove build/
+	@rm -rf build
+
+build: bootstrap
+	@$(call build,release)
+
+bootstrap:
+	@tools/bootstrap

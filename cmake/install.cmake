@@ -1,0 +1,35 @@
+# The library, its public headers, the program, and a CMake package: find_package(gradwire) gives
+# gradwire::gradwire.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# gradwire/gradwire.h, and what it includes.
+target_sources(gradwire PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES
+  gradwire/gradwire.h
+  gradwire/codec/codec.h
+  gradwire/codec/guarantee.h
+  gradwire/codec/spec.h
+  gradwire/codec/workspace.h
+  gradwire/core/check.h
+  gradwire/core/error.h
+  gradwire/core/expected.h
+  gradwire/core/random.h
+  gradwire/core/thread_pool.h
+  gradwire/file/gw_file.h
+  gradwire/file/gw_format.h
+  gradwire/file/npy.h
+  gradwire/file/tensor.h
+  gradwire/file/tensor_file.h
+  gradwire/wire/frame.h)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gradwire)
+install(TARGETS gradwire EXPORT gradwire FILE_SET HEADERS)
+install(EXPORT gradwire NAMESPACE gradwire:: FILE gradwire-targets.cmake DESTINATION ${package_dir})
+if(TARGET gradwire_cli)
+  install(TARGETS gradwire_cli)
+endif()
+
+write_basic_package_version_file(gradwire-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES cmake/gradwire-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/gradwire-config-version.cmake
+        DESTINATION ${package_dir})

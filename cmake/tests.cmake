@@ -1,0 +1,47 @@
+# One GoogleTest program a room, from the *_test.cpp beside the sources, and one from tests/ for
+# what spans rooms. Tests run in the top directory. Labels come from names: Thread anywhere in a
+# test's name gives "threads" (these also run under TSan), a suite whose name ends in Slow gives
+# "slow" (left out of `make test`).
+
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+function(add_room_test name room)
+  file(GLOB sources CONFIGURE_DEPENDS ${room}/*_test.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE gradwire ${dependencies} ${ARGN} GTest::gtest_main)
+
+  set(how DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  gtest_discover_tests(${name} ${how} TEST_FILTER "-*Thread*:*Slow.*")
+  gtest_discover_tests(${name} ${how} TEST_FILTER "*Thread*:-*Slow.*" PROPERTIES LABELS threads)
+  gtest_discover_tests(${name} ${how} TEST_FILTER "*Slow.*" PROPERTIES LABELS slow)
+endfunction()
+
+foreach(room IN LISTS rooms)
+  add_room_test(${room}_test gradwire/${room})
+endforeach()
+add_room_test(rooms_test tests)
+
+if(TARGET gradwire_cli)
+  add_room_test(cli_test cli cli)
+  if(TARGET cli_test)  # tests of the whole program find it here
+    target_compile_definitions(cli_test PRIVATE GRADWIRE_PROGRAM="$<TARGET_FILE:gradwire_cli>")
+    add_dependencies(cli_test gradwire_cli)
+  endif()
+endif()
+
+add_test(NAME include_table COMMAND tools/check-includes)
+add_test(NAME include_table_test COMMAND tests/include_table_test.sh)
+set(script_tests include_table include_table_test)
+
+# A consumer is not built with sanitizers, so it cannot link a library that is.
+if(TARGET gradwire_cli AND NOT GRADWIRE_SANITIZE)
+  add_test(NAME consumer_test
+           COMMAND tests/consumer_test.sh ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER})
+  list(APPEND script_tests consumer_test)
+endif()
+
+set_tests_properties(${script_tests} PROPERTIES WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

@@ -1,0 +1,47 @@
+// What is inside a Workspace. For codecs only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gradwire/codec/entropy.h"
+#include "gradwire/codec/workspace.h"
+#include "gradwire/kernel/block.h"
+
+namespace gradwire {
+
+// The symbols of one block on their way between values and payload, as the kernels want them.
+struct BlockSymbols {
+  alignas(64) std::uint8_t symbols[kernel::kSymbolRoom];
+  alignas(64) std::uint8_t bits[kernel::kBitRoom];
+  alignas(64) std::uint16_t wide[kernel::kSymbolRoom];
+  alignas(64) float floats[kernel::kBlockElements];
+  alignas(64) std::uint8_t packed[kernel::kSymbolRoom];
+};
+
+// Memory that grows and is never given back; what was in it is lost when it grows.
+template <class T>
+class GrowingBuffer {
+ public:
+  std::span<T> get(std::size_t count) {
+    if (count > memory_.size()) memory_.resize(count);
+    return std::span<T>(memory_).first(count);
+  }
+
+ private:
+  std::vector<T> memory_;
+};
+
+struct Workspace::Buffers {
+  BlockSymbols block;
+  GrowingBuffer<float> scales;
+  GrowingBuffer<float> values;             // kept values of a sparse payload
+  GrowingBuffer<std::uint32_t> indices;    // and where they belong
+  GrowingBuffer<std::uint32_t> places;     // found in one block
+  GrowingBuffer<std::uint8_t> planes;      // symbols before or after entropy coding
+  EntropyCoder entropy;
+};
+
+}  // namespace gradwire

@@ -1,0 +1,209 @@
+#include "gradwire/codec/pipes.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "gradwire/core/bytes.h"
+#include "gradwire/core/check.h"
+#include "gradwire/codec/rice.h"
+#include "gradwire/kernel/select.h"
+
+namespace gradwire {
+
+DenseCodec::DenseCodec(std::string spec, ValueCoder coder)
+    : Codec(std::move(spec)), coder_(std::move(coder)) {}
+
+Guarantee DenseCodec::guarantee(std::size_t elements) const {
+  return coder_.quantiser().guarantee(elements);
+}
+
+std::size_t DenseCodec::bucket_elements() const { return coder_.quantiser().bucket_elements(); }
+
+std::size_t DenseCodec::payload_bytes_max(std::size_t range_elements,
+                                          std::size_t /*tensor_elements*/) const {
+  return coder_.bytes_max(range_elements);
+}
+
+void DenseCodec::measure(std::span<const float> tensor, const Rng& /*rng*/, Scale& scale) const {
+  scale.reset(tensor.size());
+  coder_.quantiser().measure(tensor, scale);
+}
+
+Encoded DenseCodec::encode(const Scale& scale, TensorRange range, const Rng& rng,
+                           std::span<std::byte> payload, Workspace& workspace) const {
+  GW_CHECK(range.first % bucket_elements() == 0);
+  GW_CHECK(range.values.size() % bucket_elements() == 0 ||
+           range.first + range.values.size() == scale.tensor_elements);
+  const Slice slice{.values = range.values,
+                    .begin = 0,
+                    .count = range.values.size(),
+                    .position = range.first};
+  return coder_.encode(slice, scale, rng, kQuantiserStage, payload, workspace);
+}
+
+Decoded<void> DenseCodec::decode(std::span<const std::byte> payload, std::span<float> target,
+                                 Workspace& workspace) const {
+  return coder_.decode(payload, 0, target, workspace);
+}
+
+Decoded<void> DenseCodec::decode_add(std::span<const std::byte> payload, float weight,
+                                     std::span<float> target, Workspace& workspace) const {
+  return coder_.decode_add(payload, 0, weight, target, workspace);
+}
+
+// A sparse payload: how many elements are kept (4 bytes); where in its bucket the first kept value
+// lies (4 bytes); the places, as Rice-coded indices or as 12 bytes from which they follow; the kept
+// values. Nothing but the number kPoisoned: NaN everywhere.
+namespace {
+
+constexpr std::size_t kHeadBytes = 4 + 4;
+constexpr std::size_t kRandomPlacesBytes = 4 + 4 + 4;
+constexpr std::uint32_t kPoisoned = 0xffffffffu;
+
+DecodeError behind(std::size_t offset, DecodeError error) {
+  return {error.what, error.byte_offset + offset};
+}
+
+}  // namespace
+
+SparseCodec::SparseCodec(std::string spec, SparsifierPtr sparsifier, ValueCoder coder)
+    : Codec(std::move(spec)), sparsifier_(std::move(sparsifier)), coder_(std::move(coder)) {}
+
+Guarantee SparseCodec::guarantee(std::size_t elements) const {
+  return sparsifier_->guarantee(
+      elements, coder_.quantiser().guarantee(sparsifier_->kept_max(elements)));
+}
+
+std::size_t SparseCodec::payload_bytes_max(std::size_t range_elements,
+                                           std::size_t tensor_elements) const {
+  const std::size_t kept = std::min(range_elements, sparsifier_->kept_max(tensor_elements));
+  const std::size_t places = sparsifier_->places_are_random()
+                                 ? kRandomPlacesBytes
+                                 : rice_bytes_max(kept, range_elements);
+  return kHeadBytes + places + coder_.bytes_max(kept);
+}
+
+void SparseCodec::measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const {
+  scale.reset(tensor.size());
+  sparsifier_->select(tensor, rng, scale);
+  if (!scale.poisoned) coder_.quantiser().measure(scale.values, scale);
+}
+
+Encoded SparseCodec::encode(const Scale& scale, TensorRange range, const Rng& rng,
+                            std::span<std::byte> payload, Workspace& workspace) const {
+  GW_CHECK(payload.size() >= payload_bytes_max(range.values.size(), scale.tensor_elements));
+  if (scale.poisoned) {
+    store_le(payload, 0, kPoisoned);
+    return {.bytes = sizeof(kPoisoned), .finite = false};
+  }
+  const auto from =
+      std::lower_bound(scale.indices.begin(), scale.indices.end(), range.first);
+  const auto to = std::lower_bound(from, scale.indices.end(), range.first + range.values.size());
+  const auto begin = static_cast<std::size_t>(from - scale.indices.begin());
+  const auto kept = static_cast<std::size_t>(to - from);
+  const std::size_t phase = begin % coder_.quantiser().bucket_elements();
+  store_le(payload, 0, static_cast<std::uint32_t>(kept));
+  store_le(payload, 4, static_cast<std::uint32_t>(phase));
+  std::size_t bytes = kHeadBytes;
+  if (sparsifier_->places_are_random()) {
+    const RandomStream places = scale.places.advanced(range.first);
+    store_le(payload, bytes, places.offset);
+    store_le(payload, bytes + 4, places.step);
+    store_le(payload, bytes + 8, scale.places_last);
+    bytes += kRandomPlacesBytes;
+  } else {
+    bytes += rice_encode({from, to}, static_cast<std::uint32_t>(range.first), range.values.size(),
+                         payload.subspan(bytes));
+  }
+  const Slice slice{.values = scale.values, .begin = begin, .count = kept, .position = 0};
+  const Encoded values =
+      coder_.encode(slice, scale, rng, kQuantiserStage, payload.subspan(bytes), workspace);
+  return {.bytes = bytes + values.bytes, .finite = scale.finite};
+}
+
+Decoded<std::size_t> SparseCodec::decode_places(std::span<const std::byte> bytes,
+                                                std::size_t range_elements,
+                                                std::span<std::uint32_t> indices,
+                                                Workspace& workspace) const {
+  if (!sparsifier_->places_are_random()) return rice_decode(bytes, range_elements, indices);
+  if (bytes.size() < kRandomPlacesBytes) {
+    return Unexpected{DecodeError{"payload ends inside its places", bytes.size()}};
+  }
+  const RandomStream places{load_le<std::uint32_t>(bytes, 0), load_le<std::uint32_t>(bytes, 4)};
+  const auto last = load_le<std::uint32_t>(bytes, 8);
+  // Whole blocks are searched, so there may be more than expected: they go to a side room first.
+  const auto found =
+      workspace.buffers().places.get(kernel::kBlockElements + kernel::kSelectRoom);
+  std::size_t kept = 0;
+  for (std::size_t first = 0; first < range_elements; first += kernel::kBlockElements) {
+    const std::size_t count = std::min(kernel::kBlockElements, range_elements - first);
+    const std::size_t more = kernel::select_places(places.advanced(first), last, count,
+                                                   static_cast<std::uint32_t>(first), found);
+    if (more > indices.size() - kept) {
+      return Unexpected{DecodeError{"more places than values", 0}};
+    }
+    std::copy_n(found.begin(), more, indices.begin() + static_cast<std::ptrdiff_t>(kept));
+    kept += more;
+  }
+  if (kept < indices.size()) return Unexpected{DecodeError{"fewer places than values", 0}};
+  return kRandomPlacesBytes;
+}
+
+Decoded<SparseCodec::Kept> SparseCodec::decode_kept(std::span<const std::byte> payload,
+                                                    std::size_t range_elements,
+                                                    Workspace& workspace) const {
+  if (payload.size() < sizeof(kPoisoned)) {
+    return Unexpected{DecodeError{"payload ends inside its head", payload.size()}};
+  }
+  const auto kept = load_le<std::uint32_t>(payload, 0);
+  if (kept == kPoisoned) {
+    if (payload.size() > sizeof(kPoisoned)) {
+      return Unexpected{DecodeError{"poisoned payload is too long", sizeof(kPoisoned)}};
+    }
+    return Kept{.indices = {}, .values = {}, .poisoned = true};
+  }
+  if (payload.size() < kHeadBytes) {
+    return Unexpected{DecodeError{"payload ends inside its head", payload.size()}};
+  }
+  const auto phase = load_le<std::uint32_t>(payload, 4);
+  if (kept > range_elements) return Unexpected{DecodeError{"more kept than there are", 0}};
+  if (phase >= coder_.quantiser().bucket_elements()) {
+    return Unexpected{DecodeError{"kept values start behind their bucket", 4}};
+  }
+  const auto indices = workspace.buffers().indices.get(kept);
+  const auto places =
+      decode_places(payload.subspan(kHeadBytes), range_elements, indices, workspace);
+  if (!places) return Unexpected{behind(kHeadBytes, places.error())};
+  const std::size_t head = kHeadBytes + *places;
+  const auto values = workspace.buffers().values.get(kept);
+  const auto decoded = coder_.decode(payload.subspan(head), phase, values, workspace);
+  if (!decoded) return Unexpected{behind(head, decoded.error())};
+  return Kept{.indices = indices, .values = values};
+}
+
+Decoded<void> SparseCodec::decode(std::span<const std::byte> payload, std::span<float> target,
+                                  Workspace& workspace) const {
+  const auto kept = decode_kept(payload, target.size(), workspace);
+  if (!kept) return Unexpected{kept.error()};
+  std::fill(target.begin(), target.end(),
+            kept->poisoned ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
+  for (std::size_t i = 0; i < kept->indices.size(); ++i) {
+    target[kept->indices[i]] = kept->values[i];
+  }
+  return {};
+}
+
+Decoded<void> SparseCodec::decode_add(std::span<const std::byte> payload, float weight,
+                                      std::span<float> target, Workspace& workspace) const {
+  const auto kept = decode_kept(payload, target.size(), workspace);
+  if (!kept) return Unexpected{kept.error()};
+  if (kept->poisoned) {
+    std::fill(target.begin(), target.end(), std::numeric_limits<float>::quiet_NaN());
+  }
+  for (std::size_t i = 0; i < kept->indices.size(); ++i) {
+    target[kept->indices[i]] += weight * kept->values[i];
+  }
+  return {};
+}
+
+}  // namespace gradwire

@@ -1,0 +1,67 @@
+// The two shapes a codec can have. Dense: every value goes through the quantiser. Sparse: a
+// sparsifier first, and the quantiser for what it keeps. Either may end in the entropy stage.
+#pragma once
+
+#include "gradwire/codec/codec.h"
+#include "gradwire/codec/sparsifier.h"
+#include "gradwire/codec/value_coder.h"
+
+namespace gradwire {
+
+// The number by which random streams tell the quantiser of a pipe from its sparsifier.
+inline constexpr std::uint32_t kQuantiserStage = 1;
+
+class DenseCodec final : public Codec {
+ public:
+  DenseCodec(std::string spec, ValueCoder coder);
+
+  Guarantee guarantee(std::size_t elements) const override;
+  std::size_t bucket_elements() const override;
+  using Codec::payload_bytes_max;
+  std::size_t payload_bytes_max(std::size_t range_elements,
+                                std::size_t tensor_elements) const override;
+  void measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const override;
+  Encoded encode(const Scale& scale, TensorRange range, const Rng& rng,
+                 std::span<std::byte> payload, Workspace& workspace) const override;
+  Decoded<void> decode(std::span<const std::byte> payload, std::span<float> target,
+                       Workspace& workspace) const override;
+  Decoded<void> decode_add(std::span<const std::byte> payload, float weight,
+                           std::span<float> target, Workspace& workspace) const override;
+
+ private:
+  ValueCoder coder_;
+};
+
+class SparseCodec final : public Codec {
+ public:
+  SparseCodec(std::string spec, SparsifierPtr sparsifier, ValueCoder coder);
+
+  Guarantee guarantee(std::size_t elements) const override;
+  std::size_t bucket_elements() const override { return 1; }
+  using Codec::payload_bytes_max;
+  std::size_t payload_bytes_max(std::size_t range_elements,
+                                std::size_t tensor_elements) const override;
+  void measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const override;
+  Encoded encode(const Scale& scale, TensorRange range, const Rng& rng,
+                 std::span<std::byte> payload, Workspace& workspace) const override;
+  Decoded<void> decode(std::span<const std::byte> payload, std::span<float> target,
+                       Workspace& workspace) const override;
+  Decoded<void> decode_add(std::span<const std::byte> payload, float weight,
+                           std::span<float> target, Workspace& workspace) const override;
+
+ private:
+  struct Kept {
+    std::span<const std::uint32_t> indices;
+    std::span<const float> values;
+    bool poisoned = false;
+  };
+  Decoded<Kept> decode_kept(std::span<const std::byte> payload, std::size_t range_elements,
+                            Workspace& workspace) const;
+  Decoded<std::size_t> decode_places(std::span<const std::byte> bytes, std::size_t range_elements,
+                                     std::span<std::uint32_t> indices, Workspace& workspace) const;
+
+  SparsifierPtr sparsifier_;
+  ValueCoder coder_;
+};
+
+}  // namespace gradwire

@@ -1,0 +1,81 @@
+// QSGD's random dithering (Alistarh et al.): evenly spaced levels between minus and plus the
+// bucket's norm.
+#include <cmath>
+
+#include "gradwire/codec/quantisers.h"
+#include "gradwire/kernel/levels.h"
+
+namespace gradwire {
+namespace {
+
+class Qsgd final : public BucketQuantiser {
+ public:
+  Qsgd(unsigned bits, kernel::Norm norm, std::size_t bucket_elements, kernel::Rounding rounding)
+      : BucketQuantiser(bucket_elements, norm),
+        levels_((1u << (bits - 1)) - 1),
+        rounding_(rounding),
+        plane_{Plane::Kind::symbols, bits} {}
+
+  std::string spec() const override {
+    return "qsgd(bits=" + std::to_string(plane_.bits) +
+           ", norm=" + (norm() == kernel::Norm::l2 ? "l2" : "linf") +
+           ", bucket=" + std::to_string(bucket_elements()) +
+           (rounding_ == kernel::Rounding::nearest ? ", rounding=nearest)" : ")");
+  }
+
+  Guarantee guarantee(std::size_t elements) const override {
+    const double u = levels_;
+    const auto b = static_cast<double>(std::max<std::size_t>(
+        1, std::min(bucket_elements(), elements)));
+    const bool l2 = norm() == kernel::Norm::l2;
+    if (rounding_ == kernel::Rounding::nearest) {
+      return Guarantee::contractive(l2 ? 1 - b / (4 * u * u) : 4 * u * u / (4 * u * u + b - 1));
+    }
+    if (!l2) return Guarantee::unbiased((std::sqrt(1 + (b - 1) / (u * u)) - 1) / 2);
+    if (u <= std::sqrt(b) / 2) return Guarantee::unbiased(std::sqrt(b) / u - 1);
+    return Guarantee::unbiased(b / (4 * u * u));
+  }
+  std::span<const Plane> planes() const override { return {&plane_, 1}; }
+
+  bool encode(const EncodeBlock& block, BlockSymbols& out) const override {
+    const Measured measured = measure_block(block);
+    kernel::levels_encode(block.values(), measured.buckets, levels_, rounding_, block.random,
+                          kernel::SymbolBlock(out.symbols), measured.ahead);
+    return measured.finite;
+  }
+  void decode(const BlockSymbols& in, const DecodeBlock& block) const override {
+    kernel::levels_decode(kernel::ConstSymbolBlock(in.symbols), buckets(block), levels_,
+                          block.target, block.ahead);
+  }
+  void decode_add(const BlockSymbols& in, float weight, const DecodeBlock& block) const override {
+    kernel::levels_decode_add(kernel::ConstSymbolBlock(in.symbols), buckets(block), levels_, weight,
+                              block.target, block.ahead);
+  }
+
+ private:
+  std::uint32_t levels_;  // u: levels are k/u, k = 0..u
+  kernel::Rounding rounding_;
+  Plane plane_;
+};
+
+}  // namespace
+
+QuantiserPtr make_qsgd(StageReader& stage) {
+  const auto bits = static_cast<unsigned>(stage.integer("bits", 4, 2, 8));
+  const bool l2 = stage.word("norm", {"linf", "l2"}) == "l2";
+  const std::size_t bucket = read_bucket(stage);
+  const bool nearest = stage.word("rounding", {"stochastic", "nearest"}) == "nearest";
+  stage.finish();
+  const std::size_t u = (1u << (bits - 1)) - 1;
+  if (nearest && l2 && bucket >= 4 * u * u) {
+    stage.fail_argument("rounding",
+                        "nearest rounding with the l2 norm needs bucket < 4u^2 (u = " +
+                            std::to_string(u) + " levels, so below " + std::to_string(4 * u * u) +
+                            "): beyond that whole buckets decode to zero; use norm=linf, more "
+                            "bits or a smaller bucket");
+  }
+  return std::make_unique<Qsgd>(bits, l2 ? kernel::Norm::l2 : kernel::Norm::linf, bucket,
+                                nearest ? kernel::Rounding::nearest : kernel::Rounding::stochastic);
+}
+
+}  // namespace gradwire

@@ -1,0 +1,114 @@
+// Quantiser: the stage of a codec that turns values into symbols. Stateless and thread-safe. It
+// works on blocks and knows nothing of payloads: packing and entropy coding of its symbol planes is
+// ValueCoder's.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "gradwire/codec/buffers.h"
+#include "gradwire/codec/codec.h"
+#include "gradwire/codec/guarantee.h"
+#include "gradwire/kernel/block.h"
+#include "gradwire/kernel/buckets.h"
+#include "gradwire/kernel/sums.h"
+
+namespace gradwire {
+
+// Symbols of one kind, one for every element.
+struct Plane {
+  enum class Kind {
+    symbols,  // one byte each, of which `bits` bits (2 to 8) are used
+    trits,    // one byte each: 0, 1 or 2
+    bits,     // one bit each, and nothing to gain from entropy coding
+    wide,     // two bytes each
+    floats,   // the values themselves
+  };
+  Kind kind = Kind::symbols;
+  unsigned bits = 8;  // of Kind::symbols
+};
+
+// The values that one payload is made of: `count` of them, from `begin` on. `values` starts at a
+// bucket's start, and `position` is the place in the tensor's list of values that values[0] has.
+struct Slice {
+  std::span<const float> values;
+  std::size_t begin = 0;
+  std::size_t count = 0;
+  std::size_t position = 0;
+};
+
+class Quantiser {
+ public:
+  virtual ~Quantiser() = default;
+
+  virtual std::string spec() const = 0;
+  virtual Guarantee guarantee(std::size_t elements) const = 0;
+  virtual std::span<const Plane> planes() const = 0;
+
+  // Elements that share a scale; 1 where there are no buckets.
+  virtual std::size_t bucket_elements() const { return 1; }
+
+  // How many scales go with `count` values of which the first is element `phase` of its bucket.
+  virtual std::size_t scale_count(std::size_t /*phase*/, std::size_t /*count*/) const { return 0; }
+
+  // Looks at all values of the tensor, where the quantiser needs that.
+  virtual void measure(std::span<const float> /*values*/, Scale& /*scale*/) const {}
+
+  // Encodes the slice's values from `offset` on, `count` of them, into the planes of `out`, and
+  // writes those of the slice's scales that this block is the first to need. Returns false if a NaN
+  // or an infinity was met.
+  struct EncodeBlock {
+    const Slice& slice;
+    std::size_t offset;  // in the slice
+    std::size_t count;
+    const Scale& scale;
+    std::span<float> scales;  // of the slice
+    RandomStream random;      // element 0 is the block's first
+    kernel::Ahead ahead;
+
+    std::span<const float> values() const {
+      return slice.values.subspan(slice.begin + offset, count);
+    }
+  };
+  virtual bool encode(const EncodeBlock& block, BlockSymbols& out) const = 0;
+
+  // target = value, or target += weight * value, for one block of a slice.
+  struct DecodeBlock {
+    std::size_t first;              // of the block, counted from the start of the first bucket
+    std::span<const float> scales;  // of the slice
+    std::span<float> target;
+    kernel::Ahead ahead;
+  };
+  virtual void decode(const BlockSymbols& in, const DecodeBlock& block) const = 0;
+  virtual void decode_add(const BlockSymbols& in, float weight, const DecodeBlock& block) const = 0;
+};
+
+// Quantisers with one scale a bucket.
+class BucketQuantiser : public Quantiser {
+ public:
+  std::size_t bucket_elements() const final { return bucket_elements_; }
+  std::size_t scale_count(std::size_t phase, std::size_t count) const final;
+
+ protected:
+  BucketQuantiser(std::size_t bucket_elements, kernel::Norm norm)
+      : bucket_elements_(bucket_elements), norm_(norm) {}
+
+  struct Measured {
+    kernel::Buckets buckets;
+    kernel::Ahead ahead;  // what is still to be asked for
+    bool finite = true;
+  };
+  // Computes the scales that are new with this block.
+  Measured measure_block(const EncodeBlock& block) const;
+
+  kernel::Buckets buckets(const DecodeBlock& block) const;
+
+  kernel::Norm norm() const { return norm_; }
+
+ private:
+  std::size_t bucket_elements_;
+  kernel::Norm norm_;
+};
+
+}  // namespace gradwire

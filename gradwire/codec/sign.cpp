@@ -1,0 +1,67 @@
+// sign: the sign of every value times the mean magnitude of the tensor; with scale=off the bare
+// sign, as majority votes use it.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "gradwire/codec/quantisers.h"
+#include "gradwire/kernel/signs.h"
+#include "gradwire/kernel/sums.h"
+
+namespace gradwire {
+namespace {
+
+class Sign final : public Quantiser {
+ public:
+  explicit Sign(bool scaled) : scaled_(scaled) {}
+
+  std::string spec() const override { return scaled_ ? "sign" : "sign(scale=off)"; }
+  Guarantee guarantee(std::size_t elements) const override {
+    if (!scaled_) return Guarantee::none("the size of the values is lost");
+    return Guarantee::contractive(1 / static_cast<double>(std::max<std::size_t>(1, elements)));
+  }
+  std::span<const Plane> planes() const override { return kPlanes; }
+  std::size_t scale_count(std::size_t, std::size_t count) const override {
+    return count == 0 ? 0 : 1;
+  }
+
+  void measure(std::span<const float> values, Scale& scale) const override {
+    const kernel::MagnitudeSum magnitudes = kernel::sum_magnitudes(values);
+    scale.finite = kernel::is_finite_magnitude(magnitudes.largest);
+    if (!scale.finite) {
+      scale.value = std::numeric_limits<float>::quiet_NaN();
+    } else if (!scaled_) {
+      scale.value = 1;
+    } else if (!values.empty()) {
+      scale.value = static_cast<float>(magnitudes.sum / static_cast<double>(values.size()));
+    }
+  }
+
+  bool encode(const EncodeBlock& block, BlockSymbols& out) const override {
+    block.scales[0] = block.scale.value;
+    kernel::signs_encode(block.values(), kernel::BitBlock(out.bits), block.ahead);
+    return block.scale.finite;
+  }
+  void decode(const BlockSymbols& in, const DecodeBlock& block) const override {
+    kernel::signs_decode(kernel::ConstBitBlock(in.bits), block.scales[0], block.target,
+                         block.ahead);
+  }
+  void decode_add(const BlockSymbols& in, float weight, const DecodeBlock& block) const override {
+    kernel::signs_decode_add(kernel::ConstBitBlock(in.bits), block.scales[0], weight, block.target,
+                             block.ahead);
+  }
+
+ private:
+  static constexpr Plane kPlanes[] = {{Plane::Kind::bits}};
+  bool scaled_;
+};
+
+}  // namespace
+
+QuantiserPtr make_sign(StageReader& stage) {
+  const bool scaled = stage.word("scale", {"on", "off"}) == "on";
+  stage.finish();
+  return std::make_unique<Sign>(scaled);
+}
+
+}  // namespace gradwire

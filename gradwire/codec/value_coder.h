@@ -1,0 +1,57 @@
+// ValueCoder: a list of values to bytes and back, by a quantiser, with packing or entropy coding of
+// its symbol planes. The dense codecs are this and no more; the sparse ones put indices in front.
+// Stateless and thread-safe.
+//
+// Bytes of `count` values: the scales; then, packed, every plane in turn. With entropy coding the
+// planes of single bits come first, then the others in chunks of EntropyCoder::kChunkSymbols
+// elements: per chunk and byte of a symbol (lowest first), a length of four bytes and as many coded
+// bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "gradwire/codec/codec.h"
+#include "gradwire/codec/quantiser.h"
+#include "gradwire/codec/quantisers.h"
+
+namespace gradwire {
+
+class ValueCoder {
+ public:
+  ValueCoder(QuantiserPtr quantiser, bool entropy)
+      : quantiser_(std::move(quantiser)), entropy_(entropy) {}
+
+  const Quantiser& quantiser() const { return *quantiser_; }
+
+  // Any `count` values, wherever in their bucket the first one lies.
+  std::size_t bytes_max(std::size_t count) const;
+
+  // `stage` tells this coder's random numbers from those of other stages.
+  Encoded encode(const Slice& slice, const Scale& scale, const Rng& rng, std::uint32_t stage,
+                 std::span<std::byte> payload, Workspace& workspace) const;
+
+  // The first value is element `phase` of its bucket.
+  Decoded<void> decode(std::span<const std::byte> payload, std::size_t phase,
+                       std::span<float> target, Workspace& workspace) const;
+  Decoded<void> decode_add(std::span<const std::byte> payload, std::size_t phase, float weight,
+                           std::span<float> target, Workspace& workspace) const;
+
+ private:
+  struct Layout;
+  Layout layout(std::size_t phase, std::size_t count) const;
+  std::size_t encode_chunk(std::size_t count, std::span<std::byte> payload,
+                           Workspace::Buffers& buffers) const;
+  Decoded<void> decode_chunks(std::span<const std::byte> payload, const Layout& layout,
+                              std::size_t count, Workspace::Buffers& buffers) const;
+  template <class DecodeBlocks>
+  Decoded<void> decode_with(std::span<const std::byte> payload, std::size_t phase,
+                            std::span<float> target, Workspace& workspace,
+                            const DecodeBlocks& decode_block) const;
+
+  QuantiserPtr quantiser_;
+  bool entropy_;
+};
+
+}  // namespace gradwire

@@ -1,0 +1,21 @@
+// Plain floats: copied with a look for what is not finite, and added.
+#pragma once
+
+#include "gradwire/kernel/block.h"
+
+namespace gradwire::kernel {
+
+// Returns false if a NaN or an infinity was met. The target has room for whole blocks.
+bool copy_floats(std::span<const float> source, float* target, const Ahead& ahead);
+
+// target += weight * source
+void add_weighted(std::span<const float> source, float weight, std::span<float> target,
+                  const Ahead& ahead);
+
+namespace scalar {
+bool copy_floats(std::span<const float> source, float* target, const Ahead& ahead);
+void add_weighted(std::span<const float> source, float weight, std::span<float> target,
+                  const Ahead& ahead);
+}  // namespace scalar
+
+}  // namespace gradwire::kernel

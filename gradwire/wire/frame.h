@@ -1,0 +1,86 @@
+// The frame: a payload with a header that says what it is, and a checksum over both. Pure functions
+// on bytes; nothing here allocates. docs/wire_format.md is the specification.
+//
+// Bytes from outside are parsed in two steps. parse_frame refuses what is no frame or a damaged
+// one; verify refuses a sound frame that is not the one expected.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "gradwire/core/expected.h"
+
+namespace gradwire {
+
+inline constexpr std::size_t kFrameHeaderBytes = 80;
+inline constexpr std::uint16_t kFrameVersion = 1;
+
+// Where a reader's own rules about these fields find them, for the offsets of its errors.
+inline constexpr std::size_t kFrameFlagsAt = 6;
+inline constexpr std::size_t kFrameElementCountAt = 56;
+
+enum class Direction : std::uint16_t {
+  up = 1,    // from a worker to the owner of a chunk
+  down = 2,  // from the owner to the workers
+  hop = 3,   // from neighbour to neighbour on a ring
+};
+
+// "up", "down" or "hop".
+const char* name(Direction direction);
+
+struct FrameHeader {
+  std::uint64_t run = 0;
+  std::uint64_t step = 0;
+  std::uint32_t exchange = 0;
+  std::uint32_t sender = 0;
+  Direction direction = Direction::up;
+  bool poison = false;  // the sender met a NaN or an infinity: nobody may commit this exchange
+  bool repeat = false;  // what the sender sent last holds again; there is no payload
+  std::uint64_t codec_fingerprint = 0;
+  std::uint64_t first_element = 0;
+  std::uint64_t element_count = 0;
+
+  bool operator==(const FrameHeader&) const = default;
+};
+
+struct Frame {
+  FrameHeader header;
+  std::span<const std::byte> payload;  // within the bytes that were parsed
+  std::uint64_t checksum = 0;
+
+  std::size_t bytes() const { return kFrameHeaderBytes + payload.size(); }
+};
+
+// Writes the header that makes `payload` a frame to the first kFrameHeaderBytes of `out`. The
+// payload follows it on the wire and may lie anywhere in memory.
+void write_frame_header(const FrameHeader& header, std::span<const std::byte> payload,
+                        std::span<std::byte> out);
+
+// The frame at the front of `bytes`; others may follow it.
+Decoded<Frame> parse_frame(std::span<const std::byte> bytes);
+
+// What the receiver knows about the frame it waits for. What is not set may be anything.
+struct FrameExpectation {
+  std::optional<std::uint64_t> run = {};
+  std::optional<std::uint64_t> step = {};
+  std::optional<std::uint32_t> exchange = {};
+  std::optional<std::uint32_t> sender = {};
+  std::optional<Direction> direction = {};
+  std::optional<std::uint64_t> codec_fingerprint = {};
+  std::optional<std::uint64_t> first_element = {};
+  std::optional<std::uint64_t> element_count = {};
+};
+
+// The error names the first field that differs; its byte_offset is the field's place in the header.
+Decoded<void> verify(const FrameHeader& header, const FrameExpectation& expected);
+
+// What stands for a codec in a header: the checksum of its canonical spec.
+std::uint64_t fingerprint(std::string_view spec);
+
+// XXH3, 64 bits. Every checksum of gradwire's formats is this one.
+std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed = 0);
+
+}  // namespace gradwire
