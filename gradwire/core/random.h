@@ -23,17 +23,18 @@ struct RandomStream {
 
   constexpr std::uint32_t at(std::uint32_t element) const { return mix(offset + element * step); }
 
-  // A bijection of 32 bits. The high bits are the good ones: take what you need from the top.
+  // A bijection of 32 bits: x (2x + c) is one for every odd c, and two of them with a shift between
+  // leave no trace of x being a counter, not even of one that counts by 1. (Linear multipliers in
+  // their place do.) The high bits are the good ones: take what you need from the top.
   static constexpr std::uint32_t mix(std::uint32_t x) {
-    x ^= x >> 16;
-    x *= kMultiplier1;
-    x ^= x >> 15;
-    x *= kMultiplier2;
+    x *= 2 * x + kOdd1;
+    x ^= x >> 13;
+    x *= 2 * x + kOdd2;
     return x;
   }
 
-  static constexpr std::uint32_t kMultiplier1 = 0x7feb352du;
-  static constexpr std::uint32_t kMultiplier2 = 0x846ca68bu;
+  static constexpr std::uint32_t kOdd1 = 0x7feb352du;
+  static constexpr std::uint32_t kOdd2 = 0x846ca68bu;
 };
 
 // What a draw is for. Part of the address, so that draws for different ends are independent.

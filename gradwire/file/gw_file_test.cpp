@@ -161,14 +161,24 @@ TEST(GwFile, UnknownCodecsAreRefusedWithTheReasonInOneLine) {
 
 TEST(GwFile, WorkedExampleOfTheSpecification) {
   // docs/wire_format.md, "A worked example": change both or neither.
+  const std::string bytes = gw_bytes({.values = {1, -2.5F}, .shape = Shape{2}}, "none", 7);
   std::string hex;
-  for (const std::byte byte :
-       bytes_of(gw_bytes({.values = {1, -2.5F}, .shape = Shape{2}}, "none", 7))) {
+  for (const std::byte byte : bytes_of(bytes)) {
     constexpr std::string_view kDigits = "0123456789abcdef";
     hex += kDigits[std::to_integer<unsigned>(byte) >> 4];
     hex += kDigits[std::to_integer<unsigned>(byte) & 15];
   }
-  EXPECT_EQ(hex, "");
+  EXPECT_EQ(hex,
+            "894757460d0a1a0a0100010004000000"
+            "01000000000000000200000000000000"
+            "01000000000000000700000000000000"
+            "6e6f6e650200000000000000221f4edf"
+            "e5f4938c475746310100000000000000"
+            "00000000000000000000000000000000"
+            "0000000001000000000000004e06c5af"
+            "83b45633000000000000000002000000"
+            "000000000800000000000000fa989651"
+            "0e1e1c8b0000803f000020c0");
 }
 
 TEST(GwFile, FailedWritesLeaveNoFile) {

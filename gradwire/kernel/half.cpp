@@ -97,14 +97,35 @@ bool bf16_encode(std::span<const float> values, RandomStream stream, WideSymbolB
                      });
 }
 
+HWY_INLINE VF float_of_fp16(const std::uint16_t* symbols) {
+  const auto bits16 = hn::LoadU(U16(), symbols);
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  return hn::PromoteTo(F32(), hn::BitCast(hn::Rebind<hwy::float16_t, F32>(), bits16));
+#else
+  // Highway's own way for older machines takes infinities and NaN for numbers.
+  const U32 d;
+  const VU bits = hn::PromoteTo(d, bits16);
+  const VU magnitude = hn::And(bits, hn::Set(d, 0x7fff));
+  const VU sign = hn::ShiftLeft<16>(hn::Xor(bits, magnitude));
+  const VU rebias = hn::Set(d, 112u << 23);
+  const VU normal = hn::Add(hn::ShiftLeft<13>(magnitude), rebias);
+  const auto is_special = hn::Gt(magnitude, hn::Set(d, kFp16Largest));
+  const auto is_nan = hn::Gt(magnitude, hn::Set(d, kFp16Infinity));
+  const VU special = hn::Or(hn::Add(normal, rebias),
+                            hn::IfThenElseZero(is_nan, hn::Set(d, 1u << 22)));
+  const VF small = hn::Mul(hn::ConvertTo(F32(), hn::BitCast(I32(), magnitude)),
+                           hn::Set(F32(), 0x1p-24f));
+  const auto is_small = hn::Lt(magnitude, hn::Set(d, 1u << 10));
+  const VU finite = hn::IfThenElse(is_small, hn::BitCast(d, small), normal);
+  return hn::BitCast(F32(), hn::Or(sign, hn::IfThenElse(is_special, special, finite)));
+#endif
+}
+
 template <class Write>
 void decode_fp16(ConstWideSymbolBlock symbols, std::span<float> target, const Ahead& ahead,
                  Write write) {
-  const hn::Rebind<hwy::float16_t, F32> d16;
-  symbols_to_target(target, 0, ahead, write, [&](std::size_t i) HWY_ATTR {
-    const auto bits = hn::LoadU(U16(), symbols.data() + i);
-    return hn::PromoteTo(F32(), hn::BitCast(d16, bits));
-  });
+  symbols_to_target(target, 0, ahead, write,
+                    [&](std::size_t i) HWY_ATTR { return float_of_fp16(symbols.data() + i); });
 }
 
 template <class Write>

@@ -46,30 +46,27 @@ inline constexpr std::uint32_t kSignBit = 0x80000000u;
 inline constexpr std::uint32_t kMagnitudeBits = 0x7fffffffu;
 inline constexpr std::uint32_t kInfinityBits = 0x7f800000u;
 
-HWY_INLINE VU mix(VU x) {
-  const U32 d;
-  x = hn::Xor(x, hn::ShiftRight<16>(x));
-  x = hn::Mul(x, hn::Set(d, RandomStream::kMultiplier1));
-  x = hn::Xor(x, hn::ShiftRight<15>(x));
-  return hn::Mul(x, hn::Set(d, RandomStream::kMultiplier2));
-}
-
-// The numbers of a stream, one vector after the other.
+// The numbers of a stream, one vector after the other: RandomStream::mix of counters. The first
+// factor 2x + kOdd1 counts along with x.
 class RandomVectors {
  public:
   HWY_INLINE RandomVectors(RandomStream stream, std::size_t first)
       : counter_(hn::Add(hn::Set(U32(), stream.advanced(first).offset),
                          hn::Mul(hn::Iota(U32(), 0), hn::Set(U32(), stream.step)))),
+        factor_(hn::Add(hn::Add(counter_, counter_), hn::Set(U32(), RandomStream::kOdd1))),
         stride_(hn::Set(U32(), stream.step * static_cast<std::uint32_t>(kLanes))) {}
 
   HWY_INLINE VU next() {
-    const VU x = counter_;
+    VU x = hn::Mul(counter_, factor_);
     counter_ = hn::Add(counter_, stride_);
-    return mix(x);
+    factor_ = hn::Add(factor_, hn::Add(stride_, stride_));
+    x = hn::Xor(x, hn::ShiftRight<13>(x));
+    return hn::Mul(x, hn::Add(hn::Add(x, x), hn::Set(U32(), RandomStream::kOdd2)));
   }
 
  private:
   VU counter_;
+  VU factor_;
   VU stride_;
 };
 

@@ -28,6 +28,7 @@ inline float scale_from_largest(std::uint32_t largest, Norm norm) {
   if (!is_finite_magnitude(largest)) return std::numeric_limits<float>::quiet_NaN();
   if (norm == Norm::linf) return std::bit_cast<float>(largest);
   constexpr std::uint32_t kTop = 254u << 23;  // 2^127
+  if (largest == 0) return 0;
   if (largest < 1u << 23) return std::bit_cast<float>(std::bit_ceil(largest));
   const bool is_power = (largest & 0x7fffffu) == 0;
   return std::bit_cast<float>(std::min((largest >> 23 << 23) + (is_power ? 0 : 1u << 23), kTop));

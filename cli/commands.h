@@ -1,0 +1,25 @@
+// The commands of the program. Each function adds one, with its options and its help, to the
+// parser; the command runs when parsing has succeeded. Parser and console must outlive the call to
+// parse.
+#pragma once
+
+#include <CLI/App.hpp>
+
+#include "cli/console.h"
+#include "gradwire/core/error.h"
+
+namespace gradwire::cli {
+
+// The arguments are fine one by one but make no sense together.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+void add_codecs_command(CLI::App& program, const Console& console);
+void add_encode_command(CLI::App& program, const Console& console);
+void add_decode_command(CLI::App& program, const Console& console);
+void add_inspect_command(CLI::App& program, const Console& console);
+void add_bench_command(CLI::App& program, const Console& console);
+
+}  // namespace gradwire::cli

@@ -1,0 +1,22 @@
+// Options that several commands have, so that they look and behave the same everywhere. The
+// variables must outlive the call to parse.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstddef>
+
+namespace gradwire::cli {
+
+inline constexpr std::size_t kElementsMax = std::size_t{1} << 40;
+inline constexpr std::size_t kThreadsMax = 1024;
+
+// The number of threads that the machine runs at once.
+std::size_t machine_threads();
+
+CLI::Option* add_json_option(CLI::App& command, bool& json);
+CLI::Option* add_threads_option(CLI::App& command, std::size_t& threads);
+// How many `what` there are: from 1 to `most`.
+CLI::Option* add_count_option(CLI::App& command, const char* name, std::size_t& count,
+                              std::size_t most, const char* what);
+
+}  // namespace gradwire::cli

@@ -1,0 +1,124 @@
+#include "cli/program.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <CLI/App.hpp>
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <optional>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "gradwire/codec/spec.h"
+
+namespace gradwire::cli {
+namespace {
+
+// The command that the arguments have named so far; the program itself if none.
+const CLI::App& innermost(const CLI::App& app) {
+  const std::vector<CLI::App*> parsed = app.get_subcommands();
+  return parsed.empty() ? app : innermost(*parsed.back());
+}
+
+// "gradwire bench codec"
+std::string call_of(const CLI::App& command) {
+  const CLI::App* const parent = command.get_parent();
+  return parent == nullptr ? command.get_name() : call_of(*parent) + ' ' + command.get_name();
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::string unknown_argument(const CLI::App& command, const std::string& argument) {
+  const std::vector<std::string> commands = command_names(command);
+  const bool is_option = argument.starts_with('-');
+  if (!is_option && commands.empty()) return fmt::format("'{}' is one argument too many", argument);
+  const auto nearest = nearest_name(argument, is_option ? option_names(command) : commands);
+  return fmt::format("there is no {} '{}'{}", is_option ? "option" : "command", argument,
+                     nearest ? fmt::format("; did you mean '{}'?", *nearest) : "");
+}
+
+int wrong_usage(const CLI::App& program, std::string_view what, const Console& console) {
+  fmt::print(console.err, "gradwire: {}\n'{} --help' shows how it is used\n", what,
+             call_of(innermost(program)));
+  return kWrongUsage;
+}
+
+int failed(std::string_view what, const Console& console) {
+  fmt::print(console.err, "gradwire: {}\n", what);
+  return kFailed;
+}
+
+// Parses, which also runs the command.
+int parse(CLI::App& program, std::vector<std::string> arguments, const Console& console) {
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    program.parse(std::move(arguments));
+  } catch (const CLI::Success& help_or_version) {
+    program.exit(help_or_version, console.out, console.err);
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    // What was not understood is a better hint than what is then missing.
+    const std::vector<std::string> unknown = program.remaining(true);
+    return wrong_usage(
+        program,
+        unknown.empty() ? error.what() : unknown_argument(innermost(program), unknown.front()),
+        console);
+  } catch (const UsageError& error) {
+    return wrong_usage(program, error.what(), console);
+  }
+  const CLI::App& command = innermost(program);
+  if (const auto names = command_names(command); !names.empty()) {
+    return wrong_usage(
+        program, fmt::format("'{}' needs a command: {}", call_of(command), fmt::join(names, ", ")),
+        console);
+  }
+  return kDone;
+}
+
+int run(std::vector<std::string> arguments, const Console& console) {
+  CLI::App program("Gradients in fewer bytes, at the speed of memory.", "gradwire");
+  program.set_version_flag("--version", "gradwire " GRADWIRE_VERSION);
+  program.footer(
+      "Each command has its own help with an example:\n"
+      "  gradwire encode --help");
+  program.require_subcommand(0, 1);
+  add_codecs_command(program, console);
+  add_encode_command(program, console);
+  add_decode_command(program, console);
+  add_inspect_command(program, console);
+  add_bench_command(program, console);
+  const int exit_code = parse(program, std::move(arguments), console);
+  console.out.flush();
+  if (!console.out) return failed("cannot write to stdout: is the disk full?", console);
+  return exit_code;
+}
+
+}  // namespace
+
+int run_program(std::vector<std::string> arguments, const Console& console) {
+  try {
+    return run(std::move(arguments), console);
+  } catch (const std::bad_alloc&) {
+    return failed("not enough memory: try fewer elements or threads", console);
+  } catch (const std::exception& error) {
+    return failed(error.what(), console);
+  }
+}
+
+}  // namespace gradwire::cli
