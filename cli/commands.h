@@ -3,7 +3,7 @@
 // parse.
 #pragma once
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 
 #include "cli/console.h"
 #include "gradwire/core/error.h"

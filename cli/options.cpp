@@ -1,6 +1,5 @@
 #include "cli/options.h"
 
-#include <CLI/Validators.hpp>
 #include <algorithm>
 #include <thread>
 

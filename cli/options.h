@@ -2,7 +2,7 @@
 // variables must outlive the call to parse.
 #pragma once
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 #include <cstddef>
 
 namespace gradwire::cli {

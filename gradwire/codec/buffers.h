@@ -6,20 +6,11 @@
 #include <span>
 #include <vector>
 
+#include "gradwire/codec/block_symbols.h"
 #include "gradwire/codec/entropy.h"
 #include "gradwire/codec/workspace.h"
-#include "gradwire/kernel/block.h"
 
 namespace gradwire {
-
-// The symbols of one block on their way between values and payload, as the kernels want them.
-struct BlockSymbols {
-  alignas(64) std::uint8_t symbols[kernel::kSymbolRoom];
-  alignas(64) std::uint8_t bits[kernel::kBitRoom];
-  alignas(64) std::uint16_t wide[kernel::kSymbolRoom];
-  alignas(64) float floats[kernel::kBlockElements];
-  alignas(64) std::uint8_t packed[kernel::kSymbolRoom];
-};
 
 // Memory that grows and is never given back; what was in it is lost when it grows.
 template <class T>

@@ -30,7 +30,7 @@ class Natural final : public Quantiser {
   }
 
  private:
-  static constexpr Plane kPlanes[] = {{Plane::Kind::symbols, 8}, {Plane::Kind::bits}};
+  static constexpr Plane kPlanes[] = {{Plane::Kind::exponents}, {Plane::Kind::bits}};
 };
 
 class NaturalInBytes final : public BucketQuantiser {

@@ -7,27 +7,15 @@
 #include <span>
 #include <string>
 
-#include "gradwire/codec/buffers.h"
+#include "gradwire/codec/block_symbols.h"
 #include "gradwire/codec/codec.h"
 #include "gradwire/codec/guarantee.h"
+#include "gradwire/codec/plane.h"
 #include "gradwire/kernel/block.h"
 #include "gradwire/kernel/buckets.h"
 #include "gradwire/kernel/sums.h"
 
 namespace gradwire {
-
-// Symbols of one kind, one for every element.
-struct Plane {
-  enum class Kind {
-    symbols,  // one byte each, of which `bits` bits (2 to 8) are used
-    trits,    // one byte each: 0, 1 or 2
-    bits,     // one bit each, and nothing to gain from entropy coding
-    wide,     // two bytes each
-    floats,   // the values themselves
-  };
-  Kind kind = Kind::symbols;
-  unsigned bits = 8;  // of Kind::symbols
-};
 
 // The values that one payload is made of: `count` of them, from `begin` on. `values` starts at a
 // bucket's start, and `position` is the place in the tensor's list of values that values[0] has.

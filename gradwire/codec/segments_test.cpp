@@ -1,5 +1,6 @@
 #include "gradwire/codec/segments.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "gtest/gtest.h"

@@ -29,10 +29,18 @@ void check_length(std::size_t elements, std::string_view stage) {
               std::to_string(elements) + ": cut the tensor before");
 }
 
-// Room for `count` more elements behind the first `used`, without giving any back.
+// Resizes without giving memory back, and takes more than asked for: the numbers of candidates vary
+// from call to call, and steady work should not allocate.
+template <class T>
+void resize_amply(std::vector<T>& memory, std::size_t count) {
+  if (memory.capacity() < count) memory.reserve(count + count / 4);
+  memory.resize(count);
+}
+
+// Room for `count` more elements behind the first `used`.
 template <class T>
 std::span<T> room_behind(std::vector<T>& memory, std::size_t used, std::size_t count) {
-  if (memory.size() < used + count) memory.resize((used + count) * 5 / 4);
+  if (memory.size() < used + count) resize_amply(memory, used + count + used / 4);
   return std::span<T>(memory).subspan(used);
 }
 
@@ -150,7 +158,7 @@ class TopK final : public Sparsifier {
  private:
   static void keep_largest(std::size_t k, Scale& scale) {
     std::vector<std::uint32_t>& magnitudes = scale.scratch;
-    magnitudes.resize(scale.values.size());
+    resize_amply(magnitudes, scale.values.size());
     std::transform(scale.values.begin(), scale.values.end(), magnitudes.begin(), magnitude);
     const auto last = magnitudes.begin() + static_cast<std::ptrdiff_t>(k - 1);
     std::nth_element(magnitudes.begin(), last, magnitudes.end(), std::greater<>());
@@ -228,13 +236,13 @@ class RandK final : public Sparsifier {
       hoped_for *= 2;
     } while (scale.indices.size() < k);
 
-    scale.scratch.resize(scale.indices.size());
+    resize_amply(scale.scratch, scale.indices.size());
     std::transform(scale.indices.begin(), scale.indices.end(), scale.scratch.begin(),
                    [&](std::uint32_t index) { return scale.places.at(index); });
     const auto last = scale.scratch.begin() + static_cast<std::ptrdiff_t>(k - 1);
     std::nth_element(scale.scratch.begin(), last, scale.scratch.end());
     scale.places_last = *last;
-    scale.values.resize(scale.indices.size());
+    resize_amply(scale.values, scale.indices.size());
     const auto factor = static_cast<float>(n / static_cast<double>(k));
     constexpr float kMost = std::numeric_limits<float>::max();
     filter(scale, [&](std::size_t i) {

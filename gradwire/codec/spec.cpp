@@ -135,25 +135,14 @@ class Parser {
 
   SpecArgument argument(const std::vector<SpecArgument>& before, std::size_t depth) {
     SpecArgument argument = take_key();
-    if (!argument.key.empty()) {
-      const auto same_key = [&](const SpecArgument& other) { return other.key == argument.key; };
-      if (std::any_of(before.begin(), before.end(), same_key)) {
-        fail_at(text_, argument.key_position, quoted(argument.key) + " is given twice");
-      }
-    }
     skip_space();
     argument.position = position_;
-    if (argument.key.empty() && !before.empty() && !before.back().key.empty()) {
-      if (position_ < text_.size() && text_[position_] != ')') {
-        fail_at(text_, position_, "a value without a key must come before those with one");
-      }
-    }
+    if (!at_number() && !at_name()) expected("a value (a number, a word or a spec)");
+    check_place(argument, before);
     if (at_number()) {
       number(argument);
-    } else if (at_name()) {
-      argument.stages = pipe(depth + 1);
     } else {
-      expected("a value (a number, a word or a spec)");
+      argument.stages = pipe(depth + 1);
     }
     return argument;
   }
@@ -173,6 +162,17 @@ class Parser {
     return argument;
   }
 
+  void check_place(const SpecArgument& argument, const std::vector<SpecArgument>& before) const {
+    if (argument.key.empty()) {
+      if (before.empty() || before.back().key.empty()) return;
+      fail_at(text_, argument.position, "a value without a key must come before those with one");
+    }
+    for (const SpecArgument& other : before) {
+      if (other.key != argument.key) continue;
+      fail_at(text_, argument.key_position, quoted(argument.key) + " is given twice");
+    }
+  }
+
   void number(SpecArgument& argument) {
     const std::string_view token = number_token();
     argument.percent = take('%');
@@ -187,14 +187,11 @@ class Parser {
   // Everything that could be meant as part of the number, so that "0x10" or "1..2" is one mistake.
   std::string_view number_token() {
     const std::size_t start = position_;
-    while (position_ < text_.size()) {
+    for (; position_ < text_.size(); ++position_) {
       const char c = text_[position_];
-      const bool sign = c == '-' || c == '+';
       const char before = position_ > start ? text_[position_ - 1] : 'e';
-      if (sign ? before != 'e' && before != 'E' : !is_name_part(c) && !is_upper(c) && c != '.') {
-        break;
-      }
-      ++position_;
+      const bool sign = (c == '-' || c == '+') && (before == 'e' || before == 'E');
+      if (!sign && !is_name_part(c) && !is_upper(c) && c != '.') break;
     }
     return text_.substr(start, position_ - start);
   }

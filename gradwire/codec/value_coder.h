@@ -3,15 +3,16 @@
 // Stateless and thread-safe.
 //
 // Bytes of `count` values: the scales; then, packed, every plane in turn. With entropy coding the
-// planes of single bits come first, then the others in chunks of EntropyCoder::kChunkSymbols
-// elements: per chunk and byte of a symbol (lowest first), a length of four bytes and as many coded
-// bytes.
+// planes of single bits come first, then the streams of the other plane (see plane.h) in chunks of
+// EntropyCoder::kChunkSymbols elements: per chunk and stream a length of four bytes, and as many
+// coded bytes.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "gradwire/codec/buffers.h"
 #include "gradwire/codec/codec.h"
 #include "gradwire/codec/quantiser.h"
 #include "gradwire/codec/quantisers.h"

@@ -23,25 +23,31 @@ bool natural_encode(std::span<const float> values, RandomStream stream, SymbolBl
   const U32 d;
   const U8 d8;
   RandomVectors random(stream, 0);
-  // A carry out of the mantissa rounds up. The exponents 1 and 255 may have come from a subnormal,
-  // a value at the top or a non-finite one, which have rules of their own: `rare` becomes zero
-  // somewhere, and the block is done again by the rules.
-  VB rare = hn::Set(d8, 1);
+  // A carry out of the mantissa rounds up. Subnormals, values at the top and non-finite ones have
+  // rules of their own: they may show as an exponent of 1 or 255, or a NaN as a carry into its sign.
+  // Then the block is done again by the rules.
+  VB rare = hn::Set(d8, 1);  // becomes zero somewhere
+  VU flipped = hn::Zero(d);  // gets a sign bit somewhere
   for_groups(values, 0, ahead, [&](std::size_t i, const float* in) HWY_ATTR {
     VU rounded[4];
     for (std::size_t k = 0; k < 4; ++k) {
       const VU x = hn::BitCast(d, hn::LoadU(F32(), in + k * kLanes));
       rounded[k] = hn::Add(x, hn::ShiftRight<9>(random.next()));
+      flipped = hn::Or(flipped, hn::Xor(x, rounded[k]));
     }
     store_signs(rounded[0], rounded[1], rounded[2], rounded[3], signs.data() + i / 8);
-    const VB e = bytes_of<3>(hn::ShiftLeft<1>(rounded[0]), hn::ShiftLeft<1>(rounded[1]),
-                             hn::ShiftLeft<1>(rounded[2]), hn::ShiftLeft<1>(rounded[3]));
+    const VB e = bytes_of<3>(hn::Add(rounded[0], rounded[0]), hn::Add(rounded[1], rounded[1]),
+                             hn::Add(rounded[2], rounded[2]), hn::Add(rounded[3], rounded[3]));
     hn::StoreU(e, d8, exponents.data() + i);
     const VB not_255 = hn::Add(e, hn::Set(d8, 1));
     const VB not_1 = hn::Xor(e, hn::Set(d8, 1));
     rare = hn::Min(rare, hn::Min(not_255, not_1));
   });
-  if (hn::AllFalse(d8, hn::Eq(rare, hn::Zero(d8)))) return true;
+  const I32 di;
+  if (hn::AllFalse(d8, hn::Eq(rare, hn::Zero(d8))) &&
+      hn::AllFalse(di, hn::Lt(hn::BitCast(di, flipped), hn::Zero(di)))) {
+    return true;
+  }
   return scalar::natural_encode(values, stream, exponents, signs, ahead);
 }
 

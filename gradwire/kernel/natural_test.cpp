@@ -23,6 +23,37 @@ TEST(NaturalKernel, EncodesAsItsScalarTwin) {
   });
 }
 
+// One special value among usual ones, so that nothing else makes the kernel take its slow path.
+TEST(NaturalKernel, OneSpecialValueIsEncodedAsByItsScalarTwin) {
+  const float specials[] = {std::numeric_limits<float>::quiet_NaN(),
+                            -std::bit_cast<float>(0x7fffffffu),
+                            std::bit_cast<float>(0x7f800001u),
+                            std::numeric_limits<float>::infinity(),
+                            std::numeric_limits<float>::max(),
+                            1e-39f};
+  for_each_target([&](const std::string& target) {
+    SCOPED_TRACE(target);
+    std::vector<float> values(128, 1.5f);
+    for (const float special : specials) {
+      for (const std::size_t place : {0ul, 37ul, 127ul}) {
+        values[place] = special;
+        for (std::uint64_t step = 0; step < 20; ++step) {
+          const RandomStream stream = Rng{.seed = 1, .step = step}.stream(0, 0);
+          Planes simd, twin;
+          const bool finite =
+              natural_encode(values, stream, simd.exponents.block(), BitBlock(simd.signs), {});
+          EXPECT_EQ(finite, scalar::natural_encode(values, stream, twin.exponents.block(),
+                                                   BitBlock(twin.signs), {}));
+          EXPECT_EQ(finite, std::isfinite(special));
+          expect_same_symbols(simd.exponents.memory, twin.exponents.memory, values.size());
+          expect_same_signs(simd.signs, twin.signs, values.size());
+        }
+        values[place] = 1.5f;
+      }
+    }
+  });
+}
+
 TEST(NaturalKernel, DecodesAsItsScalarTwin) {
   for_hard_inputs([](std::span<const float> values, RandomStream stream) {
     Planes planes;

@@ -1,0 +1,123 @@
+#include "cli/program.h"
+
+#include <cstdlib>
+
+#include "cli/test_program.h"
+#include "gradwire/file/test_directory.h"
+#include "gtest/gtest.h"
+
+namespace gradwire::cli {
+namespace {
+
+const std::vector<std::vector<std::string>> kCommands = {
+    {"codecs"}, {"encode"}, {"decode"}, {"inspect"}, {"bench"}, {"bench", "codec"}};
+
+// The real program, as a shell starts it.
+Outcome in_a_process(const std::string& arguments) {
+  const TestDirectory directory;
+  const std::string out = directory / "out";
+  const std::string err = directory / "err";
+  const int status =
+      std::system((GRADWIRE_PROGRAM " " + arguments + " >" + out + " 2>" + err).c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(out), read_text(err)};
+}
+
+void expect_wrong_usage(const std::vector<std::string>& arguments, std::string_view what) {
+  const Outcome outcome = gradwire(arguments);
+  EXPECT_EQ(outcome.exit_code, kWrongUsage);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_TRUE(contains(outcome.err, what)) << "expected: " << what << "\n" << outcome.err;
+}
+
+TEST(Program, VersionIsPrintedWithTheName) {
+  const Outcome outcome = gradwire({"--version"});
+  EXPECT_EQ(outcome.exit_code, kDone);
+  EXPECT_EQ(outcome.out, "gradwire " GRADWIRE_VERSION "\n");
+}
+
+TEST(Program, HelpListsEveryCommand) {
+  const Outcome outcome = gradwire({"--help"});
+  EXPECT_EQ(outcome.exit_code, kDone);
+  for (const auto& command : kCommands) EXPECT_TRUE(contains(outcome.out, command.front()));
+}
+
+TEST(Program, HelpOfEveryCommandHasAnExampleOfIt) {
+  for (std::vector<std::string> arguments : kCommands) {
+    std::string call = "gradwire";
+    for (const std::string& word : arguments) call += ' ' + word;
+    arguments.emplace_back("--help");
+    const Outcome outcome = gradwire(arguments);
+    EXPECT_EQ(outcome.exit_code, kDone);
+    EXPECT_TRUE(contains(outcome.out, "Example:\n  " + call + ' ')) << outcome.out;
+    EXPECT_EQ(outcome.err, "");
+  }
+}
+
+TEST(Program, WithoutACommandListsThem) {
+  expect_wrong_usage({}, "'gradwire' needs a command: codecs, encode, decode, inspect, bench");
+  expect_wrong_usage({"bench"}, "'gradwire bench' needs a command: codec");
+}
+
+TEST(Program, UnknownNamesGetTheNearestOne) {
+  expect_wrong_usage({"codec"}, "there is no command 'codec'; did you mean 'codecs'?");
+  expect_wrong_usage({"bench", "codecs"}, "there is no command 'codecs'; did you mean 'codec'?");
+  expect_wrong_usage({"codecs", "--jsn"}, "there is no option '--jsn'; did you mean '--json'?");
+  expect_wrong_usage({"encode", "--codek", "natural", "a.f32", "a.gw"},
+                     "there is no option '--codek'; did you mean '--codec'?");
+  expect_wrong_usage({"xylophone"}, "there is no command 'xylophone'\n");
+}
+
+TEST(Program, WrongUsageSaysWhoseHelpToRead) {
+  expect_wrong_usage({"bench", "codec", "--rounds", "0"}, "'gradwire bench codec --help'");
+}
+
+TEST(Program, ArgumentsThatAreMissingWrongOrTooManyAreWrongUsage) {
+  expect_wrong_usage({"encode", "a.f32", "a.gw"}, "--codec is required");
+  expect_wrong_usage({"inspect"}, "FILE is required");
+  expect_wrong_usage({"inspect", "a.gw", "b.gw"}, "'b.gw' is one argument too many");
+  expect_wrong_usage({"codecs", "--elements", "0"}, "--elements");
+  expect_wrong_usage({"codecs", "--elements", "many"}, "--elements");
+  expect_wrong_usage({"decode", "--threads", "0", "a.gw", "a.f32"}, "--threads");
+  expect_wrong_usage({"encode", "--codec", "natural", "--seed", "-1", "a.f32", "a.gw"}, "--seed");
+}
+
+TEST(Program, WrongSpecShowsThePositionAndTheNearestName) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"bench", "codec"}, {"encode", "a.f32", "a.gw"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--json", "--codec", "topk(1%) | naturl"});
+    const Outcome outcome = gradwire(arguments);
+    EXPECT_EQ(outcome.exit_code, kFailed);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(outcome.err,
+              "gradwire: there is no codec called 'naturl'; did you mean 'natural'?\n"
+              "  topk(1%) | naturl\n"
+              "             ^\n");
+  }
+}
+
+TEST(Program, ProcessEndsWithTheSameCodesAndKeepsStdoutForResults) {
+  const Outcome done = in_a_process("codecs --json --elements 1000");
+  EXPECT_EQ(done.exit_code, kDone);
+  EXPECT_FALSE(done.json()["codecs"].empty());
+
+  const Outcome failed = in_a_process("inspect --json no-such-file.gw");
+  EXPECT_EQ(failed.exit_code, kFailed);
+  EXPECT_EQ(failed.out, "");
+  EXPECT_TRUE(contains(failed.err, "gradwire: no-such-file.gw: ")) << failed.err;
+
+  const Outcome wrong = in_a_process("inspekt");
+  EXPECT_EQ(wrong.exit_code, kWrongUsage);
+  EXPECT_EQ(wrong.out, "");
+}
+
+TEST(Program, ResultsThatCannotBeWrittenAreAFailure) {
+  std::ostringstream out;
+  std::ostringstream err;
+  out.setstate(std::ios::badbit);  // as on a full disk
+  EXPECT_EQ(run_program({"codecs", "--elements", "100"}, {.out = out, .err = err}), kFailed);
+  EXPECT_TRUE(contains(err.str(), "cannot write to stdout")) << err.str();
+}
+
+}  // namespace
+}  // namespace gradwire::cli

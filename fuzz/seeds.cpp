@@ -1,0 +1,294 @@
+// Writes valid inputs for every fuzz target, from which fuzzing starts: DIRECTORY/TARGET/0, 1, ...
+// They are made at build time, so they always are what the encoders of today write.
+//   seeds DIRECTORY
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <numbers>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fuzz/codecs.h"
+#include "fuzz/decode_input.h"
+#include "fuzz/round_trip_input.h"
+#include "gradwire/codec/codec.h"
+#include "gradwire/codec/segments.h"
+#include "gradwire/core/bytes.h"
+#include "gradwire/file/gw_format.h"
+#include "gradwire/file/npy.h"
+#include "gradwire/wire/frame.h"
+
+namespace gradwire::fuzz {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+Bytes bytes_of(std::span<const float> values) {
+  const auto bytes = std::as_bytes(values);
+  return {bytes.begin(), bytes.end()};
+}
+
+void append(Bytes& bytes, const Bytes& more) {
+  bytes.insert(bytes.end(), more.begin(), more.end());
+}
+
+// The seeds of one target.
+class SeedWriter {
+ public:
+  SeedWriter(const std::filesystem::path& root, const std::string& target)
+      : directory_(root / target) {
+    std::filesystem::create_directories(directory_);
+  }
+
+  void write(const Bytes& seed) {
+    std::ofstream file(directory_ / std::to_string(count_++), std::ios::binary);
+    file.exceptions(std::ios::badbit | std::ios::failbit);
+    file.write(reinterpret_cast<const char*>(seed.data()),
+               static_cast<std::streamsize>(seed.size()));
+    file.close();
+  }
+
+ private:
+  std::filesystem::path directory_;
+  std::size_t count_ = 0;
+};
+
+// --- Tensors --------------------------------------------------------------------------------------
+
+// Box and Muller's way from uniform to Gaussian numbers.
+std::vector<float> gaussian(std::size_t elements) {
+  const RandomStream random = Rng{.purpose = Purpose::data}.stream(0, 0);
+  const auto uniform = [&](std::size_t i) {
+    return (static_cast<double>(random.at(static_cast<std::uint32_t>(i))) + 0.5) * 0x1p-32;
+  };
+  std::vector<float> tensor(elements);
+  for (std::size_t i = 0; i < elements; ++i) {
+    tensor[i] = static_cast<float>(std::sqrt(-2 * std::log(uniform(2 * i))) *
+                                   std::cos(2 * std::numbers::pi * uniform(2 * i + 1)));
+  }
+  return tensor;
+}
+
+// Everything that is special about some float, among ordinary ones.
+std::vector<float> unusual(std::size_t elements) {
+  using Limits = std::numeric_limits<float>;
+  constexpr float kUnusual[] = {0.0f,          -0.0f,
+                                Limits::min(), -Limits::denorm_min(),
+                                Limits::max(), Limits::lowest(),
+                                1.0f,          -0.5f};
+  std::vector<float> tensor = gaussian(elements);
+  for (std::size_t i = 0; i < elements; i += 3) tensor[i] = kUnusual[i / 3 % std::size(kUnusual)];
+  return tensor;
+}
+
+std::vector<float> not_finite(std::size_t elements) {
+  std::vector<float> tensor = gaussian(elements);
+  if (elements > 0) tensor[elements / 2] = std::numeric_limits<float>::quiet_NaN();
+  if (elements > 1) tensor[elements - 1] = -std::numeric_limits<float>::infinity();
+  return tensor;
+}
+
+std::vector<float> zeros(std::size_t elements) { return std::vector<float>(elements); }
+
+std::vector<std::vector<float>> some_tensors(std::size_t elements) {
+  return {gaussian(elements), unusual(elements), not_finite(elements), zeros(elements)};
+}
+
+// --- What is made of them -------------------------------------------------------------------------
+
+// Encodes ranges of one tensor.
+class Encoder {
+ public:
+  Encoder(const Codec& codec, std::span<const float> tensor) : codec_(codec), tensor_(tensor) {
+    codec_.measure(tensor_, rng_, scale_);
+  }
+
+  Bytes payload(SegmentRange range) {
+    Bytes payload(codec_.payload_bytes_max(range.elements, tensor_.size()));
+    const TensorRange values{tensor_.subspan(range.first, range.elements), range.first};
+    payload.resize(codec_.encode(scale_, values, rng_, payload, workspace_).bytes);
+    return payload;
+  }
+
+ private:
+  const Codec& codec_;
+  std::span<const float> tensor_;
+  Rng rng_{.seed = 1};
+  Scale scale_;
+  Workspace workspace_;
+};
+
+Bytes decode_input(const Codec& codec, std::span<const float> tensor) {
+  Bytes input(kChoiceBytes);
+  store_le<std::uint16_t>(input, 0, choice_of_elements(tensor.size()));
+  append(input, Encoder(codec, tensor).payload({0, tensor.size()}));
+  return input;
+}
+
+Bytes round_trip_input(std::size_t codec, std::uint8_t repeats, std::span<const float> tensor) {
+  Bytes input(kValuesAt);
+  store_le(input, kCodecAt, static_cast<std::uint8_t>(codec));
+  store_le(input, kRepeatsAt, repeats);
+  store_le<std::uint64_t>(input, kSeedAt, codec * tensor.size());
+  append(input, bytes_of(tensor));
+  return input;
+}
+
+Bytes frame(const FrameHeader& header, const Bytes& payload) {
+  Bytes frame(kFrameHeaderBytes);
+  write_frame_header(header, payload, frame);
+  append(frame, payload);
+  return frame;
+}
+
+Bytes gw_file(const Codec& codec, std::span<const float> tensor,
+              const std::optional<std::vector<std::uint64_t>>& shape) {
+  const std::vector<SegmentRange> segments = cut_segments({.elements = tensor.size(),
+                                                           .bucket_elements = codec.bucket_elements(),
+                                                           .segment_elements_max = 1000});
+  Bytes file = gw_header_bytes({.spec = codec.spec(),
+                                .shape = shape,
+                                .element_count = tensor.size(),
+                                .frame_count = segments.size(),
+                                .seed = 1});
+  Encoder encoder(codec, tensor);
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    append(file, frame({.exchange = static_cast<std::uint32_t>(i),
+                        .codec_fingerprint = fingerprint(codec.spec()),
+                        .first_element = segments[i].first,
+                        .element_count = segments[i].elements},
+                       encoder.payload(segments[i])));
+  }
+  return file;
+}
+
+// --- Targets --------------------------------------------------------------------------------------
+
+bool has_small_payloads(std::string_view spec) { return spec.find("entropy") != spec.npos; }
+
+void write_decode_seeds(const std::filesystem::path& root) {
+  for (const FuzzedCodec& fuzzed : kFuzzedCodecs) {
+    SeedWriter seeds(root, "decode_" + std::string(fuzzed.name));
+    const auto codec = make_codec(fuzzed.spec);
+    for (const std::size_t elements : {0, 1, 7, 65, 513, 2000}) {
+      for (const auto& tensor : some_tensors(elements)) seeds.write(decode_input(*codec, tensor));
+    }
+    seeds.write(decode_input(*codec, gaussian(8193)));
+    // Zeros take few bytes, however many they are.
+    if (has_small_payloads(fuzzed.spec)) {
+      seeds.write(decode_input(*codec, zeros(elements_of_choice(0xffff))));
+    }
+  }
+}
+
+void write_round_trip_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "round_trip");
+  for (std::size_t codec = 0; codec < std::size(kFuzzedCodecs); ++codec) {
+    for (const auto& tensor : some_tensors(200)) seeds.write(round_trip_input(codec, 1, tensor));
+    seeds.write(round_trip_input(codec, 0xff, unusual(50)));
+  }
+}
+
+void write_frame_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "frame");
+  const FrameHeader header{.run = 0x0123456789abcdef,
+                           .step = 300,
+                           .exchange = 7,
+                           .sender = 2,
+                           .codec_fingerprint = fingerprint("none"),
+                           .first_element = 1024,
+                           .element_count = 50};
+  seeds.write(frame(header, bytes_of(gaussian(50))));
+  FrameHeader other = header;
+  other.direction = Direction::down;
+  other.poison = true;
+  seeds.write(frame(other, bytes_of(not_finite(50))));
+  other.direction = Direction::hop;
+  other.repeat = true;
+  seeds.write(frame(other, {}));
+  Bytes two_frames = frame(header, bytes_of(gaussian(3)));
+  append(two_frames, frame(other, {}));
+  seeds.write(two_frames);
+}
+
+void write_gw_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "gw");
+  for (const std::string& spec : example_codec_specs()) {
+    const auto codec = make_codec(spec);
+    seeds.write(gw_file(*codec, gaussian(100), std::nullopt));
+  }
+  const auto natural = make_codec("natural");
+  seeds.write(gw_file(*natural, {}, std::vector<std::uint64_t>{3, 0, 2}));
+  seeds.write(gw_file(*natural, gaussian(1), std::vector<std::uint64_t>{}));
+  seeds.write(gw_file(*natural, gaussian(2400), std::vector<std::uint64_t>{2, 3, 400}));
+  seeds.write(gw_file(*make_codec("qsgd(bits=2)"), gaussian(1500), std::nullopt));
+}
+
+void write_npy_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "npy");
+  for (const std::vector<std::uint64_t>& shape :
+       {std::vector<std::uint64_t>{}, {6}, {2, 3}, {6, 1, 1}, {0, 7}}) {
+    Bytes file = npy_header(shape);
+    append(file, bytes_of(gaussian(shape.empty() ? 1 : shape.front() == 0 ? 0 : 6)));
+    seeds.write(file);
+  }
+  for (const char version : {'\2', '\3'}) {
+    const std::string text = "{\"shape\": (2,), 'fortran_order': True, 'descr': '<f4'}  \n";
+    Bytes file = bytes_of(std::string("\x93NUMPY") + version + '\0');
+    file.resize(file.size() + sizeof(std::uint32_t));
+    store_le(file, file.size() - sizeof(std::uint32_t), static_cast<std::uint32_t>(text.size()));
+    append(file, bytes_of(text));
+    append(file, bytes_of(gaussian(2)));
+    seeds.write(file);
+  }
+}
+
+void write_spec_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "spec");
+  for (const std::string& spec : example_codec_specs()) seeds.write(bytes_of(spec));
+  for (const FuzzedCodec& codec : kFuzzedCodecs) seeds.write(bytes_of(codec.spec));
+  for (const std::string_view spec :
+       {"ef(topk(1%), down=natural)", "diana(qsgd(bits=2, norm=linf), alpha=auto, down=none)",
+        "sasg(topk(1%), window=10, delay=10, weight=auto, rule=worker)", "dgc(0.1%, values=natural)",
+        "topk(share=1e-3)|bf16|entropy", "terngrad(clip=+1.5)", "natural(bits=8, bucket=1)",
+        "qsgd(bits=8, norm=l2, bucket=2147483648, rounding=stochastic)",
+        "natural_dither(levels=1, norm=l2)", "qsgd(bits=5,rounding=nearest)", "topk(100%)"}) {
+    seeds.write(bytes_of(spec));
+  }
+}
+
+void write_all_seeds(const std::filesystem::path& root) {
+  write_decode_seeds(root);
+  write_round_trip_seeds(root);
+  write_frame_seeds(root);
+  write_gw_seeds(root);
+  write_npy_seeds(root);
+  write_spec_seeds(root);
+}
+
+}  // namespace
+}  // namespace gradwire::fuzz
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: seeds DIRECTORY\n");
+    return 2;
+  }
+  try {
+    gradwire::fuzz::write_all_seeds(argv[1]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "seeds: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
