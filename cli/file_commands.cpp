@@ -3,6 +3,7 @@
 #include <fmt/ostream.h>
 
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <ostream>
 
@@ -110,6 +111,7 @@ void add_encode_command(CLI::App& program, const Console& console) {
   command
       ->add_option("--seed", options->seed,
                    "Names the random numbers of codecs that round at random")
+      ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("S")
       ->capture_default_str();
   add_threads_option(*command, options->threads);

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
+#include <cstdint>
 
 namespace gradwire::cli {
 
@@ -12,6 +13,10 @@ inline constexpr std::size_t kThreadsMax = 1024;
 
 // The number of threads that the machine runs at once.
 std::size_t machine_threads();
+
+// For Option::transform: takes decimal digits only. CLI11 by itself reads "-1" as 2^64 - 1, and
+// "010" as 8.
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
 
 CLI::Option* add_json_option(CLI::App& command, bool& json);
 CLI::Option* add_threads_option(CLI::App& command, std::size_t& threads);

@@ -9,8 +9,10 @@
 namespace gradwire::cli {
 namespace {
 
-const std::vector<std::vector<std::string>> kCommands = {
-    {"codecs"}, {"encode"}, {"decode"}, {"inspect"}, {"bench"}, {"bench", "codec"}};
+using Names = std::vector<std::string>;
+
+const std::vector<Names> kCommands = {{"codecs"},  {"encode"}, {"decode"},
+                                      {"inspect"}, {"bench"},  {"bench", "codec"}};
 
 // The real program, as a shell starts it.
 Outcome in_a_process(const std::string& arguments) {
@@ -22,7 +24,7 @@ Outcome in_a_process(const std::string& arguments) {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(out), read_text(err)};
 }
 
-void expect_wrong_usage(const std::vector<std::string>& arguments, std::string_view what) {
+void expect_wrong_usage(const Names& arguments, std::string_view what) {
   const Outcome outcome = gradwire(arguments);
   EXPECT_EQ(outcome.exit_code, kWrongUsage);
   EXPECT_EQ(outcome.out, "");
@@ -42,7 +44,7 @@ TEST(Program, HelpListsEveryCommand) {
 }
 
 TEST(Program, HelpOfEveryCommandHasAnExampleOfIt) {
-  for (std::vector<std::string> arguments : kCommands) {
+  for (Names arguments : kCommands) {
     std::string call = "gradwire";
     for (const std::string& word : arguments) call += ' ' + word;
     arguments.emplace_back("--help");
@@ -75,16 +77,30 @@ TEST(Program, ArgumentsThatAreMissingWrongOrTooManyAreWrongUsage) {
   expect_wrong_usage({"encode", "a.f32", "a.gw"}, "--codec is required");
   expect_wrong_usage({"inspect"}, "FILE is required");
   expect_wrong_usage({"inspect", "a.gw", "b.gw"}, "'b.gw' is one argument too many");
-  expect_wrong_usage({"codecs", "--elements", "0"}, "--elements");
-  expect_wrong_usage({"codecs", "--elements", "many"}, "--elements");
-  expect_wrong_usage({"decode", "--threads", "0", "a.gw", "a.f32"}, "--threads");
-  expect_wrong_usage({"encode", "--codec", "natural", "--seed", "-1", "a.f32", "a.gw"}, "--seed");
+}
+
+TEST(Program, NumbersAreDecimalDigitsWithinTheirBounds) {
+  const auto refused = [](const Names& command, const Names& texts, std::string_view what) {
+    for (const std::string& text : texts) {
+      Names arguments = command;
+      arguments.push_back(text);
+      expect_wrong_usage(arguments, "'" + text + "' is no whole number from " + std::string(what));
+    }
+  };
+  refused({"codecs", "--elements"}, {"0", "-1", "many", "1e6", "1099511627777", ""},
+          "1 to 1099511627776");
+  refused({"decode", "a.gw", "a.f32", "--threads"}, {"0", "1025"}, "1 to 1024");
+  refused({"encode", "a.f32", "a.gw", "--codec", "natural", "--seed"},
+          {"-1", "18446744073709551616", "0x10", " 1"}, "0 to 18446744073709551615");
+}
+
+TEST(Program, LeadingZerosDoNotMakeANumberOctal) {
+  const Outcome outcome = gradwire({"codecs", "--json", "--elements", "010"});
+  EXPECT_EQ(outcome.json()["codecs"][0]["guarantee"]["elements"], 10);
 }
 
 TEST(Program, WrongSpecShowsThePositionAndTheNearestName) {
-  for (const std::vector<std::string>& command :
-       {std::vector<std::string>{"bench", "codec"}, {"encode", "a.f32", "a.gw"}}) {
-    std::vector<std::string> arguments = command;
+  for (Names arguments : {Names{"bench", "codec"}, Names{"encode", "a.f32", "a.gw"}}) {
     arguments.insert(arguments.end(), {"--json", "--codec", "topk(1%) | naturl"});
     const Outcome outcome = gradwire(arguments);
     EXPECT_EQ(outcome.exit_code, kFailed);

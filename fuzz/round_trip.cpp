@@ -49,7 +49,10 @@ Payload resized(const Payload& payload, std::size_t size) {
 class RoundTrip {
  public:
   RoundTrip(const Codec& codec, std::span<const float> tensor, std::uint64_t seed)
-      : codec_(codec), tensor_(tensor), rng_{.seed = seed, .step = 1, .tensor = 2, .rank = 3} {
+      : codec_(codec),
+        tensor_(tensor),
+        tensor_finite_(all_finite(tensor)),
+        rng_{.seed = seed, .step = 1, .tensor = 2, .rank = 3} {
     codec_.measure(tensor_, rng_, scale_);
   }
 
@@ -66,7 +69,8 @@ class RoundTrip {
       finite &= encoded.finite;
       decode(resized(room, encoded.bytes), std::span(values).subspan(cuts[i], elements));
     }
-    GW_CHECK(finite == all_finite(tensor_));
+    GW_CHECK(finite == tensor_finite_);
+    GW_CHECK(finite == all_finite(values));
     return values;
   }
 
@@ -81,6 +85,7 @@ class RoundTrip {
 
   const Codec& codec_;
   std::span<const float> tensor_;
+  bool tensor_finite_;
   Rng rng_;
   Scale scale_;
   Workspace workspace_;
@@ -91,7 +96,6 @@ class RoundTrip {
 void check_round_trip(const Codec& codec, std::span<const float> tensor, std::uint64_t seed) {
   RoundTrip round_trip(codec, tensor, seed);
   const std::vector<float> whole = round_trip.decoded(std::vector{std::size_t{0}, tensor.size()});
-  GW_CHECK(all_finite(whole) == all_finite(tensor));
   const std::vector<float> cut =
       round_trip.decoded(random_cuts(tensor.size(), codec.bucket_elements(), seed));
   GW_CHECK(whole.empty() ||

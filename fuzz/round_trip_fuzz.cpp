@@ -12,7 +12,7 @@
 namespace gradwire::fuzz {
 namespace {
 
-constexpr std::size_t kElementsMax = 20'000;
+constexpr std::size_t kElementsMax = 9'000;  // more than a block
 
 std::vector<std::unique_ptr<const Codec>> make_fuzzed_codecs() {
   std::vector<std::unique_ptr<const Codec>> codecs;
