@@ -108,8 +108,9 @@ void print_table(const BenchFigures& figures, std::size_t elements,
   fmt::print(
       console.out,
       "{}\n"
-      "{} elements ({}), {} thread{}, median of {} round{}. Speeds are GB of floats in a second,\n"
-      "and the ratio to memcpy, which runs at {:.2f} GB/s here; reading alone at {:.2f} GB/s.\n",
+      "{} elements ({}), {} thread{}, median of {} round{}.\n"
+      "Speeds are GB of floats in a second, and their ratio to memcpy, which runs at {:.2f} GB/s\n"
+      "here; reading alone runs at {:.2f} GB/s.\n",
       table.text(), thousands(elements), options.source(), threads, threads == 1 ? "" : "s", rounds,
       rounds == 1 ? "" : "s", figures.memcpy_gbps, figures.read_gbps);
 }

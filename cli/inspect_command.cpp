@@ -101,7 +101,7 @@ void print_text(const GwFile& file, bool all, const Console& console) {
              "  seed      {}\n"
              "  frames    {}, all checksums verified\n\n{}",
              file.path.string(), file.codec->spec(),
-             header.shape ? fmt::format("({})", fmt::join(*header.shape, ", ")) : "none",
+             header.shape ? fmt::format("({})", fmt::join(*header.shape, ", ")) : "not known",
              thousands(header.element_count), thousands(file.bytes.size()), fixed(ratio(file), 2),
              fixed(bits_per_element(file), 3), header.seed, thousands(file.view.frames.size()),
              frame_table(file.view.frames, all).text());

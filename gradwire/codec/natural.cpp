@@ -41,14 +41,15 @@ class NaturalInBytes final : public BucketQuantiser {
   std::string spec() const override {
     return "natural(bits=8, bucket=" + std::to_string(bucket_elements()) + ")";
   }
-  // What lies 2^-126 below the bucket's largest adds less than 2^-100 to this.
+  // For what is less than 2^126 times smaller than the bucket's largest.
   Guarantee guarantee(std::size_t) const override { return Guarantee::unbiased(kOmega); }
   std::span<const Plane> planes() const override { return kPlanes; }
 
   bool encode(const EncodeBlock& block, BlockSymbols& out) const override {
     const Measured measured = measure_block(block);
-    kernel::dither_encode(block.values(), measured.buckets, kDither, block.random,
-                          kernel::SymbolBlock(out.symbols), measured.ahead);
+    kernel::natural_bytes_encode(block.values(), measured.buckets, block.random,
+                                 kernel::SymbolBlock(out.symbols), kernel::BitBlock(out.bits),
+                                 measured.ahead);
     return measured.finite;
   }
   void decode(const BlockSymbols& in, const DecodeBlock& block) const override {
@@ -61,7 +62,7 @@ class NaturalInBytes final : public BucketQuantiser {
   }
 
  private:
-  static constexpr kernel::Dither kDither{.levels = kernel::kDitherLevelsAll, .sign_bit = 7};
+  static constexpr kernel::Dither kDither{.levels = 127, .sign_bit = 7};
   static constexpr Plane kPlanes[] = {{Plane::Kind::symbols, 8}};
 };
 

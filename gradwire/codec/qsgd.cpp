@@ -12,23 +12,22 @@ class Qsgd final : public BucketQuantiser {
  public:
   Qsgd(unsigned bits, kernel::Norm norm, std::size_t bucket_elements, kernel::Rounding rounding)
       : BucketQuantiser(bucket_elements, norm),
-        levels_((1u << (bits - 1)) - 1),
-        rounding_(rounding),
+        setting_{.bits = bits, .rounding = rounding},
         plane_{Plane::Kind::symbols, bits} {}
 
   std::string spec() const override {
-    return "qsgd(bits=" + std::to_string(plane_.bits) +
+    return "qsgd(bits=" + std::to_string(setting_.bits) +
            ", norm=" + (norm() == kernel::Norm::l2 ? "l2" : "linf") +
            ", bucket=" + std::to_string(bucket_elements()) +
-           (rounding_ == kernel::Rounding::nearest ? ", rounding=nearest)" : ")");
+           (setting_.rounding == kernel::Rounding::nearest ? ", rounding=nearest)" : ")");
   }
 
   Guarantee guarantee(std::size_t elements) const override {
-    const double u = levels_;
+    const double u = kernel::levels_of(setting_.bits);
     const auto b = static_cast<double>(std::max<std::size_t>(
         1, std::min(bucket_elements(), elements)));
     const bool l2 = norm() == kernel::Norm::l2;
-    if (rounding_ == kernel::Rounding::nearest) {
+    if (setting_.rounding == kernel::Rounding::nearest) {
       return Guarantee::contractive(l2 ? 1 - b / (4 * u * u) : 4 * u * u / (4 * u * u + b - 1));
     }
     if (!l2) return Guarantee::unbiased((std::sqrt(1 + (b - 1) / (u * u)) - 1) / 2);
@@ -39,22 +38,22 @@ class Qsgd final : public BucketQuantiser {
 
   bool encode(const EncodeBlock& block, BlockSymbols& out) const override {
     const Measured measured = measure_block(block);
-    kernel::levels_encode(block.values(), measured.buckets, levels_, rounding_, block.random,
+    kernel::levels_encode(block.values(), measured.buckets, setting_, block.random,
                           kernel::SymbolBlock(out.symbols), measured.ahead);
     return measured.finite;
   }
   void decode(const BlockSymbols& in, const DecodeBlock& block) const override {
-    kernel::levels_decode(kernel::ConstSymbolBlock(in.symbols), buckets(block), levels_,
+    kernel::levels_decode(kernel::ConstSymbolBlock(in.symbols), buckets(block), setting_.bits,
                           block.target, block.ahead);
   }
   void decode_add(const BlockSymbols& in, float weight, const DecodeBlock& block) const override {
-    kernel::levels_decode_add(kernel::ConstSymbolBlock(in.symbols), buckets(block), levels_, weight,
+    kernel::levels_decode_add(kernel::ConstSymbolBlock(in.symbols), buckets(block), setting_.bits,
+                              weight,
                               block.target, block.ahead);
   }
 
  private:
-  std::uint32_t levels_;  // u: levels are k/u, k = 0..u
-  kernel::Rounding rounding_;
+  kernel::LevelsSetting setting_;
   Plane plane_;
 };
 
@@ -66,7 +65,7 @@ QuantiserPtr make_qsgd(StageReader& stage) {
   const std::size_t bucket = read_bucket(stage);
   const bool nearest = stage.word("rounding", {"stochastic", "nearest"}) == "nearest";
   stage.finish();
-  const std::size_t u = (1u << (bits - 1)) - 1;
+  const std::size_t u = kernel::levels_of(bits);
   if (nearest && l2 && bucket >= 4 * u * u) {
     stage.fail_argument("rounding",
                         "nearest rounding with the l2 norm needs bucket < 4u^2 (u = " +

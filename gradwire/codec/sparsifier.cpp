@@ -50,9 +50,12 @@ void select_all_above(std::span<const float> tensor, std::uint32_t threshold, Sc
   kernel::for_blocks(tensor, [&](std::size_t first, std::span<const float> block,
                                  const kernel::Ahead& ahead) {
     const std::size_t room = block.size() + kernel::kSelectRoom;
-    kept += kernel::select_above(block, threshold, static_cast<std::uint32_t>(first),
-                                 room_behind(scale.indices, kept, room).first(room),
-                                 room_behind(scale.values, kept, room).first(room), ahead);
+    const auto indices = room_behind(scale.indices, kept, room);
+    const std::size_t found = kernel::select_above(
+        block, threshold, static_cast<std::uint32_t>(first), indices, ahead);
+    const auto values = room_behind(scale.values, kept, found);
+    for (std::size_t i = 0; i < found; ++i) values[i] = tensor[indices[i]];
+    kept += found;
   });
   scale.indices.resize(kept);
   scale.values.resize(kept);

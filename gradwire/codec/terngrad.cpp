@@ -50,16 +50,17 @@ class TernGrad final : public Quantiser {
 
   bool encode(const EncodeBlock& block, BlockSymbols& out) const override {
     block.scales[0] = block.scale.value;
-    kernel::levels_encode(block.values(), whole(block.scales), 1, kernel::Rounding::stochastic,
-                          block.random, kernel::SymbolBlock(out.symbols), block.ahead);
+    kernel::levels_encode(block.values(), whole(block.scales), kSetting, block.random,
+                          kernel::SymbolBlock(out.symbols), block.ahead);
     return block.scale.finite;
   }
   void decode(const BlockSymbols& in, const DecodeBlock& block) const override {
-    kernel::levels_decode(kernel::ConstSymbolBlock(in.symbols), whole(block.scales), 1,
+    kernel::levels_decode(kernel::ConstSymbolBlock(in.symbols), whole(block.scales), kSetting.bits,
                           block.target, block.ahead);
   }
   void decode_add(const BlockSymbols& in, float weight, const DecodeBlock& block) const override {
-    kernel::levels_decode_add(kernel::ConstSymbolBlock(in.symbols), whole(block.scales), 1, weight,
+    kernel::levels_decode_add(kernel::ConstSymbolBlock(in.symbols), whole(block.scales), kSetting.bits,
+                              weight,
                               block.target, block.ahead);
   }
 
@@ -68,6 +69,7 @@ class TernGrad final : public Quantiser {
     return {std::numeric_limits<std::size_t>::max(), 0, scales};
   }
 
+  static constexpr kernel::LevelsSetting kSetting{.bits = 2, .clip = true};
   static constexpr Plane kPlanes[] = {{Plane::Kind::trits}};
   std::optional<double> clip_;  // in standard deviations
 };

@@ -4,6 +4,7 @@
 
 #include "gradwire/kernel/dither.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -19,27 +20,29 @@ namespace gradwire::kernel {
 // smallest level 2^(1-s) meets the smallest normal float. Its bits then are the level's number and,
 // below them, how far it is to the next one: adding 23 random bits rounds without bias, among the
 // small values (which would be subnormal floats) as well. Subnormal arithmetic is slow, so those
-// bits come from a fixed-point number instead.
+// bits come from a fixed-point number instead: y in units of 2^-23 of the smallest level, plus 2^23,
+// has them in its mantissa. Below the smallest level the fixed-point number has the larger bits and
+// above it the moved one, so the larger of the two is always the right one.
 struct DitherFactor {
-  float lift = 1;     // brings values of tiny buckets to where the factor is finite
-  float factor = 0;   // 1 / scale
-  float to_fixed;     // y to units of 2^-23 of the smallest level
-  std::int32_t down;  // what moving down takes from the bits of y
-  std::int32_t small_below;
+  float lift = 1;      // brings values of tiny buckets to where the factor is finite
+  float factor = 0;    // |x| * lift * factor is y, and never above 1
+  float to_fixed;      // y to fixed point
+  std::uint32_t move;  // what moving down, and the bits of 2^23, add to the bits of y
 
   DitherFactor(float scale, Dither dither) {
     if (scale < 0x1p-90f) lift = 0x1p100f;
     factor = 1.0f / (scale * lift);
-    const bool all = dither.levels == kDitherLevelsAll;  // then nothing moves
-    const int levels = static_cast<int>(dither.levels);
-    to_fixed = all ? 0.0f : std::ldexp(1.0f, levels + 22);
-    down = (127 - levels) << 23;
-    small_below = all ? 0 : 1 << 23;
+    while (scale * lift * factor > 1.0f) factor = std::nextafter(factor, 0.0f);
+    to_fixed = std::ldexp(1.0f, static_cast<int>(dither.levels) + 22);
+    move = (kFixedExponent << 23) - ((127 - dither.levels) << 23);
   }
+
+  static constexpr float kFixedPoint = 0x1p23f;
+  static constexpr std::uint32_t kFixedExponent = 127 + 23;
 };
 
-inline constexpr float kFixedPoint = 0x1p23f;  // adding it leaves the integer in the mantissa
-inline constexpr std::uint32_t kFixedPointBits = 0x4b000000u;
+// No value of such a bucket survives: its symbols say zero, and its scale says the rest.
+inline bool has_no_dither(float scale) { return scale == 0 || std::isnan(scale); }
 
 }  // namespace gradwire::kernel
 #endif
@@ -56,45 +59,45 @@ using scalar::dither_encode;
 void dither_encode(std::span<const float> values, const Buckets& buckets, Dither dither,
                    RandomStream stream, SymbolBlock symbols, const Ahead& ahead) {
   const F32 df;
-  const I32 di;
   const U32 du;
   const U8 d8;
-  const int sign_shift = 31 - static_cast<int>(dither.sign_bit);
+  const int sign_shift = 7 - static_cast<int>(dither.sign_bit);
   for_bucket_runs(
       values.size(), buckets, [&](std::size_t first, std::size_t count, float scale) HWY_ATTR {
-        if (scale == 0 || std::isnan(scale)) {
+        if (has_no_dither(scale)) {
           std::memset(symbols.data() + first, 0, count);
           return;
         }
-        const DitherFactor factor(scale, dither);
-        const bool lifted = factor.lift != 1;
-        const VF lift = hn::Set(df, factor.lift);
-        const VF multiplier = hn::Set(df, factor.factor);
-        const VF to_fixed = hn::Set(df, factor.to_fixed);
-        const auto down = hn::Set(di, factor.down);
-        const auto small_below = hn::Set(di, factor.small_below);
+        const DitherFactor way(scale, dither);
+        const bool lifted = way.lift != 1;
+        const VF lift = hn::Set(df, way.lift);
+        const VF factor = hn::Set(df, way.factor);
+        const VF to_fixed = hn::Set(df, way.to_fixed);
+        const VF fixed_point = hn::Set(df, DitherFactor::kFixedPoint);
+        const VU move = hn::Set(du, way.move);
         RandomVectors random(stream, first);
         values_to_symbols(
             values.subspan(first, count), symbols.data() + first, first, ahead,
             [&](const float* in, std::uint8_t* out) HWY_ATTR {
-              VU symbol[4];
+              VU x[4];
+              VU rounded[4];
               for (std::size_t k = 0; k < 4; ++k) {
-                const VF x = hn::LoadU(df, in + k * kLanes);
-                VF y = hn::Abs(x);
+                VF y = hn::LoadU(df, in + k * kLanes);
+                x[k] = hn::BitCast(du, y);
+                y = hn::Abs(y);
                 if (HWY_UNLIKELY(lifted)) y = hn::Mul(y, lift);
-                y = hn::Min(hn::Mul(y, multiplier), hn::Set(df, 1.0f));
-                const auto moved = hn::Sub(hn::BitCast(di, y), down);
-                const VF shifted = hn::Add(hn::Mul(y, to_fixed), hn::Set(df, kFixedPoint));
-                const auto fixed = hn::Sub(hn::BitCast(di, shifted),
-                                           hn::Set(di, static_cast<std::int32_t>(kFixedPointBits)));
-                const auto bits = hn::IfThenElse(hn::Lt(moved, small_below), fixed, moved);
-                const VU rounded =
-                    hn::Add(hn::BitCast(du, bits), hn::ShiftRight<9>(random.next()));
-                const VU sign = hn::And(hn::BitCast(du, x), hn::Set(du, kSignBit));
-                symbol[k] =
-                    hn::Or(hn::ShiftRight<23>(rounded), hn::ShiftRightSame(sign, sign_shift));
+                y = hn::Mul(y, factor);
+                const VU moved = hn::Add(hn::BitCast(du, y), move);
+                const VU fixed =
+                    hn::BitCast(du, hn::Add(hn::Mul(y, to_fixed), fixed_point));
+                rounded[k] = hn::Add(hn::Max(moved, fixed), hn::ShiftRight<9>(random.next()));
+                rounded[k] = hn::Add(rounded[k], rounded[k]);  // the exponent becomes byte 3
               }
-              hn::StoreU(bytes_of<0>(symbol[0], symbol[1], symbol[2], symbol[3]), d8, out);
+              const VB level =
+                  hn::Sub(bytes_of<3>(rounded[0], rounded[1], rounded[2], rounded[3]),
+                          hn::Set(d8, DitherFactor::kFixedExponent));
+              const VB sign = hn::And(bytes_of<3>(x[0], x[1], x[2], x[3]), hn::Set(d8, 0x80));
+              hn::StoreU(hn::Or(level, hn::ShiftRightSame(sign, sign_shift)), d8, out);
             });
       });
 }
@@ -152,7 +155,7 @@ void dither_encode(std::span<const float> values, const Buckets& buckets, Dither
                    RandomStream stream, SymbolBlock symbols, const Ahead& ahead) {
   GW_CHECK(values.size() <= kBlockElements && dither.sign_bit <= 7);
   GW_CHECK(dither.levels >= 1 && dither.levels < 1u << dither.sign_bit);
-  GW_CHECK(dither.levels <= kDitherLevelsMax || dither.levels == kDitherLevelsAll);
+  GW_CHECK(dither.levels <= kDitherLevelsMax);
   HWY_DYNAMIC_DISPATCH(dither_encode)(values, buckets, dither, stream, symbols, ahead);
 }
 
@@ -189,19 +192,19 @@ void decode_dither(ConstSymbolBlock symbols, const Buckets& buckets, Dither dith
 void dither_encode(std::span<const float> values, const Buckets& buckets, Dither dither,
                    RandomStream stream, SymbolBlock symbols, const Ahead& /*ahead*/) {
   for_bucket_runs(values.size(), buckets, [&](std::size_t first, std::size_t count, float scale) {
-    const DitherFactor factor(scale, dither);
+    const bool none = has_no_dither(scale);
+    const DitherFactor way(none ? 1 : scale, dither);
     for (std::size_t j = first; j < first + count; ++j) {
-      if (scale == 0 || std::isnan(scale)) {
+      if (none) {
         symbols[j] = 0;
         continue;
       }
-      const float y = std::fmin(std::fabs(values[j]) * factor.lift * factor.factor, 1.0f);
-      const std::int32_t moved = std::bit_cast<std::int32_t>(y) - factor.down;
-      const float shifted = y * factor.to_fixed + kFixedPoint;
-      const std::uint32_t bits = moved < factor.small_below
-                                     ? std::bit_cast<std::uint32_t>(shifted) - kFixedPointBits
-                                     : static_cast<std::uint32_t>(moved);
-      const std::uint32_t level = (bits + (stream.at(static_cast<std::uint32_t>(j)) >> 9)) >> 23;
+      const float y = std::fabs(values[j]) * way.lift * way.factor;
+      const std::uint32_t moved = std::bit_cast<std::uint32_t>(y) + way.move;
+      const float fixed = y * way.to_fixed + DitherFactor::kFixedPoint;
+      const std::uint32_t rounded = std::max(moved, std::bit_cast<std::uint32_t>(fixed)) +
+                                    (stream.at(static_cast<std::uint32_t>(j)) >> 9);
+      const std::uint32_t level = (rounded >> 23) - DitherFactor::kFixedExponent;
       const std::uint32_t negative = std::bit_cast<std::uint32_t>(values[j]) >> 31;
       symbols[j] = static_cast<std::uint8_t>(level | negative << dither.sign_bit);
     }

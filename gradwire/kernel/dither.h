@@ -10,15 +10,13 @@
 namespace gradwire::kernel {
 
 struct Dither {
-  std::uint32_t levels = 0;    // s: 1 to kDitherLevelsMax, or kDitherLevelsAll
+  std::uint32_t levels = 0;    // s: 1 to kDitherLevelsMax
   std::uint32_t sign_bit = 0;  // the sign is bit `sign_bit` of a symbol: 2^sign_bit > s
 };
 
 inline constexpr std::uint32_t kDitherLevelsMax = 100;
-// All exponents that a float has: then the level's number is the float's exponent.
-inline constexpr std::uint32_t kDitherLevelsAll = 127;
 
-// Values beyond their scale count as the scale. Element j draws from stream.at(j).
+// No value is beyond its scale. Element j draws from stream.at(j).
 void dither_encode(std::span<const float> values, const Buckets& buckets, Dither dither,
                    RandomStream stream, SymbolBlock symbols, const Ahead& ahead);
 

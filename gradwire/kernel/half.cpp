@@ -15,14 +15,18 @@
 #define GRADWIRE_KERNEL_HALF_ONCE
 namespace gradwire::kernel {
 
-// fp16 has 10 mantissa bits, 13 fewer than a float, and exponents 112 lower. Below 2^-14 its values
-// are multiples of 2^-24; there, rounding works on |x| in units of 2^-45, 21 bits below.
-inline constexpr std::uint32_t kFp16FirstNormal = 113u << 23;
-inline constexpr std::uint32_t kFp16Rebias = 112u << 10;
+// fp16 has 10 mantissa bits, 13 fewer than a float, and exponents 112 lower: taking 112 from the
+// exponent and rounding 13 bits away leaves its bits. Below 2^-14 its values are multiples of 2^-24,
+// and a fixed-point number with 13 bits behind that point has the bits to round: |x| 2^37 + 2^23, in
+// its mantissa. Below 2^-14 that number has the larger bits and above it the moved one.
+inline constexpr std::uint32_t kFp16FixedExponent = 127 + 23;
+inline constexpr std::uint32_t kFp16Move = (kFp16FixedExponent - 112) << 23;
+inline constexpr float kFp16ToFixed = 0x1p37f;
+inline constexpr float kFp16FixedPoint = 0x1p23f;
+inline constexpr std::uint32_t kFp16Rebias = kFp16FixedExponent << 10;
 inline constexpr std::uint32_t kFp16Largest = 0x7bff;
 inline constexpr std::uint32_t kFp16Infinity = 0x7c00;
 inline constexpr std::uint32_t kFp16Nan = 0x7e00;
-inline constexpr float kFp16SmallUnits = 0x1p45f;
 
 inline constexpr std::uint32_t kBf16LargestFloat = 0x7f7fffff;
 inline constexpr std::uint32_t kBf16Infinity = 0x7f80;
@@ -43,58 +47,53 @@ using scalar::fp16_decode_add;
 using scalar::fp16_encode;
 #else
 
-// The 16 bits of the magnitude, and with them the sign and what is not finite.
+// The bits of finite values: what `round` makes of the magnitude, and the sign. False if one was not
+// finite; the block is then to be done again by the scalar twin.
 template <class Round>
-bool encode_half(std::span<const float> values, RandomStream stream, WideSymbolBlock symbols,
-                 const Ahead& ahead, std::uint32_t infinity, std::uint32_t nan, Round round) {
+bool encode_finite(std::span<const float> values, RandomStream stream, WideSymbolBlock symbols,
+                   const Ahead& ahead, const Round& round) {
   const U32 d;
   const U16 d16;
   RandomVectors random(stream, 0);
-  auto finite = hn::FirstN(d, kLanes);
+  VU largest = hn::Zero(d);
   for_groups(values, 0, ahead, [&](std::size_t i, const float* in) HWY_ATTR {
     for (std::size_t k = 0; k < kGroup; k += kLanes) {
       const VU x = hn::BitCast(d, hn::LoadU(F32(), in + k));
       const VU magnitude = hn::And(x, hn::Set(d, kMagnitudeBits));
-      const auto is_finite = hn::Lt(magnitude, hn::Set(d, kInfinityBits));
-      finite = hn::And(finite, is_finite);
-      const auto is_nan = hn::Gt(magnitude, hn::Set(d, kInfinityBits));
-      const VU special = hn::IfThenElse(is_nan, hn::Set(d, nan), hn::Set(d, infinity));
-      const VU rounded = round(magnitude, random.next());
+      largest = hn::Max(largest, magnitude);
       const VU sign = hn::ShiftRight<16>(hn::And(x, hn::Set(d, kSignBit)));
-      const VU bits = hn::Or(hn::IfThenElse(is_finite, rounded, special), sign);
+      const VU bits = hn::Or(round(magnitude, random.next()), sign);
       hn::StoreU(hn::TruncateTo(d16, bits), d16, symbols.data() + i + k);
     }
   });
-  return hn::AllTrue(d, finite);
+  return hn::GetLane(hn::MaxOfLanes(d, largest)) < kInfinityBits;
 }
 
 bool fp16_encode(std::span<const float> values, RandomStream stream, WideSymbolBlock symbols,
                  const Ahead& ahead) {
   const U32 d;
-  return encode_half(
-      values, stream, symbols, ahead, kFp16Infinity, kFp16Nan, [&](VU magnitude, VU random)
-      HWY_ATTR {
-        const VU normal =
-            hn::Sub(hn::ShiftRight<13>(hn::Add(magnitude, hn::ShiftRight<19>(random))),
-                    hn::Set(d, kFp16Rebias));
-        const auto is_small = hn::Lt(magnitude, hn::Set(d, kFp16FirstNormal));
-        const VF small_value = hn::BitCast(F32(), hn::IfThenElseZero(is_small, magnitude));
-        const auto units =
-            hn::NearestInt(hn::Mul(small_value, hn::Set(F32(), kFp16SmallUnits)));
-        const VU small =
-            hn::ShiftRight<21>(hn::Add(hn::BitCast(d, units), hn::ShiftRight<11>(random)));
-        return hn::Min(hn::IfThenElse(is_small, small, normal), hn::Set(d, kFp16Largest));
+  const F32 df;
+  const bool finite = encode_finite(
+      values, stream, symbols, ahead, [&](VU magnitude, VU random) HWY_ATTR {
+        const VU moved = hn::Add(magnitude, hn::Set(d, kFp16Move));
+        const VF units = hn::Mul(hn::BitCast(df, magnitude), hn::Set(df, kFp16ToFixed));
+        const VU fixed = hn::BitCast(d, hn::Add(units, hn::Set(df, kFp16FixedPoint)));
+        const VU rounded = hn::Add(hn::Max(moved, fixed), hn::ShiftRight<19>(random));
+        const VU bits = hn::Sub(hn::ShiftRight<13>(rounded), hn::Set(d, kFp16Rebias));
+        return hn::Min(bits, hn::Set(d, kFp16Largest));
       });
+  return finite || scalar::fp16_encode(values, stream, symbols, ahead);
 }
 
 bool bf16_encode(std::span<const float> values, RandomStream stream, WideSymbolBlock symbols,
                  const Ahead& ahead) {
   const U32 d;
-  return encode_half(values, stream, symbols, ahead, kBf16Infinity, kBf16Nan,
-                     [&](VU magnitude, VU random) HWY_ATTR {
-                       const VU up = hn::Add(magnitude, hn::ShiftRight<16>(random));
-                       return hn::ShiftRight<16>(hn::Min(up, hn::Set(d, kBf16LargestFloat)));
-                     });
+  const bool finite = encode_finite(
+      values, stream, symbols, ahead, [&](VU magnitude, VU random) HWY_ATTR {
+        const VU up = hn::Add(magnitude, hn::ShiftRight<16>(random));
+        return hn::ShiftRight<16>(hn::Min(up, hn::Set(d, kBf16LargestFloat)));
+      });
+  return finite || scalar::bf16_encode(values, stream, symbols, ahead);
 }
 
 HWY_INLINE VF float_of_fp16(const std::uint16_t* symbols) {
@@ -218,11 +217,9 @@ bool encode_half(std::span<const float> values, RandomStream stream, WideSymbolB
 }
 
 std::uint32_t round_fp16(std::uint32_t magnitude, std::uint32_t random) {
-  if (magnitude < kFp16FirstNormal) {
-    const float units = std::bit_cast<float>(magnitude) * kFp16SmallUnits;
-    return (static_cast<std::uint32_t>(std::lrint(units)) + (random >> 11)) >> 21;
-  }
-  return std::min(((magnitude + (random >> 19)) >> 13) - kFp16Rebias, kFp16Largest);
+  const float fixed = std::bit_cast<float>(magnitude) * kFp16ToFixed + kFp16FixedPoint;
+  const std::uint32_t bits = std::max(magnitude + kFp16Move, std::bit_cast<std::uint32_t>(fixed));
+  return std::min(((bits + (random >> 19)) >> 13) - kFp16Rebias, kFp16Largest);
 }
 
 std::uint32_t round_bf16(std::uint32_t magnitude, std::uint32_t random) {

@@ -5,6 +5,7 @@
 #include "gradwire/kernel/levels.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -15,23 +16,25 @@
 #define GRADWIRE_KERNEL_LEVELS_ONCE
 namespace gradwire::kernel {
 
-// Levels are found in fixed point with 24 bits behind the point: level = floor(y + r) is then one
-// integer addition of a 24-bit random number, exact to the last bit.
+// How the values of one bucket get to fixed point. Adding 2^23 to a float below it leaves its
+// integer part in the mantissa.
 struct LevelFactor {
-  float lift = 1;  // brings values of tiny buckets to where the factor is finite
-  float factor = 0;
-  float most = 0;  // u in fixed point
+  float lift = 1;    // brings values of tiny buckets to where the factor is finite
+  float factor = 0;  // x * lift * factor is x / scale in fixed point, and never above u
+  float zero = 0;    // 2^23 and the zero level
 
-  LevelFactor(float scale, std::uint32_t u) : most(static_cast<float>(u) * 0x1p24f) {
+  LevelFactor(float scale, unsigned bits) {
+    const float most = static_cast<float>(levels_of(bits)) *
+                       static_cast<float>(1u << (23 - bits));
     if (scale < 0x1p-90f) lift = 0x1p100f;
     factor = most / (scale * lift);
+    while (scale * lift * factor > most) factor = std::nextafter(factor, 0.0f);
+    zero = 0x1p23f + most;
   }
 };
 
 // No value of such a bucket survives: its symbols say zero, and its scale says the rest.
 inline bool has_no_levels(float scale) { return scale == 0 || std::isnan(scale); }
-
-inline constexpr std::uint32_t kHalf = 1u << 23;  // in fixed point
 
 }  // namespace gradwire::kernel
 #endif
@@ -45,64 +48,69 @@ using scalar::levels_decode_add;
 using scalar::levels_encode;
 #else
 
-template <Rounding kRounding>
-void encode_blocks(std::span<const float> values, const Buckets& buckets, std::uint32_t u,
+template <Rounding kRounding, bool kClip>
+void encode_levels(std::span<const float> values, const Buckets& buckets, unsigned bits,
                    RandomStream stream, SymbolBlock symbols, const Ahead& ahead) {
   const F32 df;
   const U32 du;
   const U8 d8;
+  const VU noise_shift = hn::Set(du, 9 + bits);
+  const VU half = hn::Set(du, 1u << (22 - bits));
+  const int symbol_shift = 8 - static_cast<int>(bits);
   for_bucket_runs(
       values.size(), buckets, [&](std::size_t first, std::size_t count, float scale) HWY_ATTR {
         if (has_no_levels(scale)) {
-          std::memset(symbols.data() + first, static_cast<int>(u), count);
+          std::memset(symbols.data() + first, static_cast<int>(levels_of(bits)), count);
           return;
         }
-        const LevelFactor factor(scale, u);
-        const VF lift = hn::Set(df, factor.lift);
-        const VF multiplier = hn::Set(df, factor.factor);
-        const VF most = hn::Set(df, factor.most);
-        const VF least = hn::Set(df, -factor.most);
-        const VU zero_level = hn::Set(du, u << 24);
-        const VU half = hn::Set(du, (u << 24) + kHalf);
-        const bool lifted = factor.lift != 1;
+        const LevelFactor to_fixed(scale, bits);
+        const bool lifted = to_fixed.lift != 1;
+        const VF lift = hn::Set(df, to_fixed.lift);
+        const VF factor = hn::Set(df, to_fixed.factor);
+        const VF zero = hn::Set(df, to_fixed.zero);
+        const VF most = hn::Set(df, scale);
+        const VF least = hn::Set(df, -scale);
         RandomVectors random(stream, first);
-
         values_to_symbols(
             values.subspan(first, count), symbols.data() + first, first, ahead,
             [&](const float* in, std::uint8_t* out) HWY_ATTR {
               VU fixed[4];
               for (std::size_t k = 0; k < 4; ++k) {
                 VF x = hn::LoadU(df, in + k * kLanes);
+                if constexpr (kClip) x = hn::Min(hn::Max(x, least), most);
                 if (HWY_UNLIKELY(lifted)) x = hn::Mul(x, lift);
-                const VF y = hn::Min(hn::Max(hn::Mul(x, multiplier), least), most);
+                const VU y = hn::BitCast(du, hn::Add(hn::Mul(x, factor), zero));
                 const VU noise = kRounding == Rounding::nearest
                                      ? half
-                                     : hn::Add(hn::ShiftRight<8>(random.next()), zero_level);
-                fixed[k] = hn::Add(hn::BitCast(du, hn::NearestInt(y)), noise);
+                                     : hn::Shr(random.next(), noise_shift);
+                fixed[k] = hn::Add(y, noise);
+                fixed[k] = hn::Add(fixed[k], fixed[k]);  // brings the symbol to the top of byte 2
               }
-              hn::StoreU(bytes_of<3>(fixed[0], fixed[1], fixed[2], fixed[3]), d8, out);
+              const VB tops = bytes_of<2>(fixed[0], fixed[1], fixed[2], fixed[3]);
+              hn::StoreU(hn::ShiftRightSame(tops, symbol_shift), d8, out);
             });
       });
 }
 
-void levels_encode(std::span<const float> values, const Buckets& buckets, std::uint32_t u,
-                   Rounding rounding, RandomStream stream, SymbolBlock symbols,
+void levels_encode(std::span<const float> values, const Buckets& buckets,
+                   const LevelsSetting& setting, RandomStream stream, SymbolBlock symbols,
                    const Ahead& ahead) {
-  if (rounding == Rounding::nearest) {
-    encode_blocks<Rounding::nearest>(values, buckets, u, stream, symbols, ahead);
-  } else {
-    encode_blocks<Rounding::stochastic>(values, buckets, u, stream, symbols, ahead);
-  }
+  const auto encode = setting.rounding == Rounding::nearest
+                          ? (setting.clip ? encode_levels<Rounding::nearest, true>
+                                          : encode_levels<Rounding::nearest, false>)
+                          : (setting.clip ? encode_levels<Rounding::stochastic, true>
+                                          : encode_levels<Rounding::stochastic, false>);
+  encode(values, buckets, setting.bits, stream, symbols, ahead);
 }
 
 template <class Write>
-void decode_levels(ConstSymbolBlock symbols, const Buckets& buckets, std::uint32_t u,
+void decode_levels(ConstSymbolBlock symbols, const Buckets& buckets, unsigned bits,
                    std::span<float> target, const Ahead& ahead, Write write) {
   const F32 df;
   const I32 di;
   const hn::Rebind<std::uint8_t, I32> d8;
-  const auto zero_level = hn::Set(di, static_cast<std::int32_t>(u));
-  const VF unit = hn::Set(df, 1.0f / static_cast<float>(u));
+  const auto zero_level = hn::Set(di, static_cast<std::int32_t>(levels_of(bits)));
+  const VF unit = hn::Set(df, 1.0f / static_cast<float>(levels_of(bits)));
   for_bucket_runs(
       target.size(), buckets, [&](std::size_t first, std::size_t count, float scale) HWY_ATTR {
         const VF vscale = hn::Set(df, scale);
@@ -115,14 +123,14 @@ void decode_levels(ConstSymbolBlock symbols, const Buckets& buckets, std::uint32
       });
 }
 
-void levels_decode(ConstSymbolBlock symbols, const Buckets& buckets, std::uint32_t u,
+void levels_decode(ConstSymbolBlock symbols, const Buckets& buckets, unsigned bits,
                    std::span<float> target, const Ahead& ahead) {
-  decode_levels(symbols, buckets, u, target, ahead, Assign{});
+  decode_levels(symbols, buckets, bits, target, ahead, Assign{});
 }
 
-void levels_decode_add(ConstSymbolBlock symbols, const Buckets& buckets, std::uint32_t u,
+void levels_decode_add(ConstSymbolBlock symbols, const Buckets& buckets, unsigned bits,
                        float weight, std::span<float> target, const Ahead& ahead) {
-  decode_levels(symbols, buckets, u, target, ahead, AddWeighted{weight});
+  decode_levels(symbols, buckets, bits, target, ahead, AddWeighted{weight});
 }
 
 #endif  // HWY_TARGET
@@ -137,70 +145,73 @@ HWY_EXPORT(levels_encode);
 HWY_EXPORT(levels_decode);
 HWY_EXPORT(levels_decode_add);
 
-void levels_encode(std::span<const float> values, const Buckets& buckets, std::uint32_t u,
-                   Rounding rounding, RandomStream stream, SymbolBlock symbols,
+void levels_encode(std::span<const float> values, const Buckets& buckets,
+                   const LevelsSetting& setting, RandomStream stream, SymbolBlock symbols,
                    const Ahead& ahead) {
-  GW_CHECK(values.size() <= kBlockElements && u >= 1 && u <= 127);
-  HWY_DYNAMIC_DISPATCH(levels_encode)(values, buckets, u, rounding, stream, symbols, ahead);
+  GW_CHECK(values.size() <= kBlockElements && setting.bits >= 2 && setting.bits <= 8);
+  HWY_DYNAMIC_DISPATCH(levels_encode)(values, buckets, setting, stream, symbols, ahead);
 }
 
-void levels_decode(ConstSymbolBlock symbols, const Buckets& buckets, std::uint32_t u,
+void levels_decode(ConstSymbolBlock symbols, const Buckets& buckets, unsigned bits,
                    std::span<float> target, const Ahead& ahead) {
-  GW_CHECK(target.size() <= kBlockElements && u >= 1);
-  HWY_DYNAMIC_DISPATCH(levels_decode)(symbols, buckets, u, target, ahead);
+  GW_CHECK(target.size() <= kBlockElements && bits >= 2);
+  HWY_DYNAMIC_DISPATCH(levels_decode)(symbols, buckets, bits, target, ahead);
 }
 
-void levels_decode_add(ConstSymbolBlock symbols, const Buckets& buckets, std::uint32_t u,
+void levels_decode_add(ConstSymbolBlock symbols, const Buckets& buckets, unsigned bits,
                        float weight, std::span<float> target, const Ahead& ahead) {
-  GW_CHECK(target.size() <= kBlockElements && u >= 1);
-  HWY_DYNAMIC_DISPATCH(levels_decode_add)(symbols, buckets, u, weight, target, ahead);
+  GW_CHECK(target.size() <= kBlockElements && bits >= 2);
+  HWY_DYNAMIC_DISPATCH(levels_decode_add)(symbols, buckets, bits, weight, target, ahead);
 }
 
 namespace scalar {
 namespace {
 
 template <class Write>
-void decode_levels(ConstSymbolBlock symbols, const Buckets& buckets, std::uint32_t u,
+void decode_levels(ConstSymbolBlock symbols, const Buckets& buckets, unsigned bits,
                    std::span<float> target, Write write) {
+  const auto u = static_cast<int>(levels_of(bits));
   const float unit = 1.0f / static_cast<float>(u);
   for_bucket_runs(target.size(), buckets, [&](std::size_t first, std::size_t count, float scale) {
     for (std::size_t j = first; j < first + count; ++j) {
-      const int level = symbols[j] - static_cast<int>(u);
-      write(target[j], static_cast<float>(level) * unit * scale);
+      write(target[j], static_cast<float>(symbols[j] - u) * unit * scale);
     }
   });
 }
 
 }  // namespace
 
-void levels_encode(std::span<const float> values, const Buckets& buckets, std::uint32_t u,
-                   Rounding rounding, RandomStream stream, SymbolBlock symbols,
+void levels_encode(std::span<const float> values, const Buckets& buckets,
+                   const LevelsSetting& setting, RandomStream stream, SymbolBlock symbols,
                    const Ahead& /*ahead*/) {
+  const unsigned places = 23 - setting.bits;  // behind the point
   for_bucket_runs(values.size(), buckets, [&](std::size_t first, std::size_t count, float scale) {
-    const LevelFactor factor(scale, u);
+    const bool none = has_no_levels(scale);
+    const LevelFactor to_fixed(none ? 1 : scale, setting.bits);
     for (std::size_t j = first; j < first + count; ++j) {
-      if (has_no_levels(scale)) {
-        symbols[j] = static_cast<std::uint8_t>(u);
+      if (none) {
+        symbols[j] = static_cast<std::uint8_t>(levels_of(setting.bits));
         continue;
       }
-      const float y =
-          std::clamp(values[j] * factor.lift * factor.factor, -factor.most, factor.most);
-      const std::uint32_t noise =
-          rounding == Rounding::nearest ? kHalf : stream.at(static_cast<std::uint32_t>(j)) >> 8;
-      const auto fixed = static_cast<std::uint32_t>(std::lrint(y));
-      symbols[j] = static_cast<std::uint8_t>((fixed + (u << 24) + noise) >> 24);
+      const float x = setting.clip ? std::clamp(values[j], -scale, scale) : values[j];
+      const float y = x * to_fixed.lift * to_fixed.factor + to_fixed.zero;
+      const std::uint32_t noise = setting.rounding == Rounding::nearest
+                                      ? 1u << (places - 1)
+                                      : stream.at(static_cast<std::uint32_t>(j)) >> (32 - places);
+      const std::uint32_t fixed = (std::bit_cast<std::uint32_t>(y) & 0x7fffffu) + noise;
+      symbols[j] = static_cast<std::uint8_t>(fixed >> places);
     }
   });
 }
 
-void levels_decode(ConstSymbolBlock symbols, const Buckets& buckets, std::uint32_t u,
+void levels_decode(ConstSymbolBlock symbols, const Buckets& buckets, unsigned bits,
                    std::span<float> target, const Ahead& /*ahead*/) {
-  decode_levels(symbols, buckets, u, target, [](float& out, float value) { out = value; });
+  decode_levels(symbols, buckets, bits, target, [](float& out, float value) { out = value; });
 }
 
-void levels_decode_add(ConstSymbolBlock symbols, const Buckets& buckets, std::uint32_t u,
+void levels_decode_add(ConstSymbolBlock symbols, const Buckets& buckets, unsigned bits,
                        float weight, std::span<float> target, const Ahead& /*ahead*/) {
-  decode_levels(symbols, buckets, u, target,
+  decode_levels(symbols, buckets, bits, target,
                 [weight](float& out, float value) { out += weight * value; });
 }
 

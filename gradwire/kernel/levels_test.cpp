@@ -9,13 +9,14 @@ namespace {
 struct Setting {
   std::size_t bucket;
   std::size_t phase;
-  std::uint32_t u;
-  Rounding rounding;
+  LevelsSetting levels;
 };
 
-constexpr Setting kSettings[] = {{512, 0, 7, Rounding::stochastic}, {512, 0, 127, Rounding::nearest},
-                                 {112, 5, 1, Rounding::stochastic}, {1, 0, 3, Rounding::stochastic},
-                                 {10000, 9000, 31, Rounding::stochastic}};
+constexpr Setting kSettings[] = {{512, 0, {4, Rounding::stochastic, true}},
+                                 {512, 0, {8, Rounding::nearest, true}},
+                                 {112, 5, {2, Rounding::stochastic, true}},
+                                 {1, 0, {3, Rounding::stochastic, true}},
+                                 {10000, 9000, {6, Rounding::stochastic, true}}};
 
 // Scales of the buckets as a block sees them; some are smaller than their values.
 std::vector<float> scales_for(std::span<const float> values, const Setting& setting) {
@@ -39,9 +40,29 @@ TEST(LevelsKernel, EncodesAsItsScalarTwin) {
       const auto scales = scales_for(values, setting);
       const Buckets buckets{setting.bucket, setting.phase, scales};
       SymbolMemory simd, twin;
-      levels_encode(values, buckets, setting.u, setting.rounding, stream, simd.block(), {});
-      scalar::levels_encode(values, buckets, setting.u, setting.rounding, stream, twin.block(), {});
+      levels_encode(values, buckets, setting.levels, stream, simd.block(), {});
+      scalar::levels_encode(values, buckets, setting.levels, stream, twin.block(), {});
       expect_same_symbols(simd.memory, twin.memory, values.size());
+    }
+  });
+}
+
+TEST(LevelsKernel, EncodesUnclippedAsItsScalarTwinAndInRange) {
+  for_hard_inputs([](std::span<const float> values, RandomStream stream) {
+    if (has_nan(values) || values.empty()) return;
+    for (unsigned bits = 2; bits <= 8; ++bits) {
+      for (const Rounding rounding : {Rounding::stochastic, Rounding::nearest}) {
+        std::vector<float> scales((values.size() + 99) / 100);
+        scalar::bucket_scales(values, 100, Norm::linf, scales, {});
+        const Buckets buckets{100, 0, scales};
+        SymbolMemory simd, twin;
+        levels_encode(values, buckets, {bits, rounding, false}, stream, simd.block(), {});
+        scalar::levels_encode(values, buckets, {bits, rounding, false}, stream, twin.block(), {});
+        expect_same_symbols(simd.memory, twin.memory, values.size());
+        for (std::size_t j = 0; j < values.size(); ++j) {
+          ASSERT_LE(simd.memory[j], 2 * levels_of(bits)) << bits << " bits, element " << j;
+        }
+      }
     }
   });
 }
@@ -56,25 +77,25 @@ TEST(LevelsKernel, DecodesAnyBytesAsItsScalarTwin) {
       const auto scales = scales_for(values, setting);
       const Buckets buckets{setting.bucket, setting.phase, scales};
       std::vector<float> simd(values.begin(), values.end()), twin = simd;
-      levels_decode_add(symbols.view(), buckets, setting.u, 0.7f, simd, {});
-      scalar::levels_decode_add(symbols.view(), buckets, setting.u, 0.7f, twin, {});
+      levels_decode_add(symbols.view(), buckets, setting.levels.bits, 0.7f, simd, {});
+      scalar::levels_decode_add(symbols.view(), buckets, setting.levels.bits, 0.7f, twin, {});
       expect_same(simd, twin);
-      levels_decode(symbols.view(), buckets, setting.u, simd, {});
-      scalar::levels_decode(symbols.view(), buckets, setting.u, twin, {});
+      levels_decode(symbols.view(), buckets, setting.levels.bits, simd, {});
+      scalar::levels_decode(symbols.view(), buckets, setting.levels.bits, twin, {});
       expect_same(simd, twin);
     }
   });
 }
 
 TEST(LevelsKernel, NoLevelDecodesBeyondItsScale) {
-  for (std::uint32_t u = 1; u <= 127; ++u) {
+  for (unsigned bits = 2; bits <= 8; ++bits) {
     SymbolMemory symbols;
-    symbols.memory[0] = static_cast<std::uint8_t>(2 * u);
+    symbols.memory[0] = static_cast<std::uint8_t>(2 * levels_of(bits));
     const float scale = std::numeric_limits<float>::max();
     float value = 0;
-    levels_decode(symbols.view(), {1, 0, {&scale, 1}}, u, {&value, 1}, {});
-    EXPECT_TRUE(std::isfinite(value)) << u;
-    EXPECT_GE(value, scale * (1 - 1e-6f)) << u;
+    levels_decode(symbols.view(), {1, 0, {&scale, 1}}, bits, {&value, 1}, {});
+    EXPECT_TRUE(std::isfinite(value)) << bits;
+    EXPECT_GE(value, scale * (1 - 1e-6f)) << bits;
   }
 }
 

@@ -4,15 +4,43 @@
 
 #include "gradwire/kernel/natural.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "gradwire/core/check.h"
 #include "gradwire/kernel/simd-inl.h"
 
+#ifndef GRADWIRE_KERNEL_NATURAL_ONCE
+#define GRADWIRE_KERNEL_NATURAL_ONCE
+namespace gradwire::kernel {
+
+// What to take from an exponent, but not below zero, and what to add to it, so that the scale's own
+// becomes 127. A scale of zero or NaN needs no exponents.
+struct ExponentShift {
+  std::uint8_t down = 0;
+  std::uint8_t up = 0;
+
+  explicit ExponentShift(float scale) {
+    const std::uint32_t exponent = std::bit_cast<std::uint32_t>(scale) >> 23 & 255;
+    if (exponent > 127) down = static_cast<std::uint8_t>(exponent - 127);
+    if (exponent < 127) up = static_cast<std::uint8_t>(127 - exponent);
+    if (exponent == 0 || exponent == 255) down = 255, up = 0;
+  }
+};
+
+namespace scalar {
+void to_symbols(ExponentShift shift, std::size_t first, std::size_t count, SymbolBlock symbols,
+                ConstBitBlock signs);
+}  // namespace scalar
+
+}  // namespace gradwire::kernel
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace gradwire::kernel::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR
+using scalar::natural_bytes_encode;
 using scalar::natural_decode;
 using scalar::natural_decode_add;
 using scalar::natural_encode;
@@ -51,6 +79,31 @@ bool natural_encode(std::span<const float> values, RandomStream stream, SymbolBl
   return scalar::natural_encode(values, stream, exponents, signs, ahead);
 }
 
+void natural_bytes_encode(std::span<const float> values, const Buckets& buckets,
+                          RandomStream stream, SymbolBlock symbols, BitBlock signs,
+                          const Ahead& ahead) {
+  const U8 d;
+  HWY_NAMESPACE::natural_encode(values, stream, symbols, signs, ahead);
+  for_bucket_runs(
+      values.size(), buckets, [&](std::size_t first, std::size_t count, float scale) HWY_ATTR {
+        const ExponentShift shift(scale);
+        if (first % kGroup != 0 || count % kGroup != 0) {
+          scalar::to_symbols(shift, first, count, symbols, signs);
+          return;
+        }
+        for (std::size_t i = first; i < first + count; i += kGroup) {
+          const VB e = hn::LoadU(d, symbols.data() + i);
+          const VB moved = hn::Add(hn::SaturatedSub(e, hn::Set(d, shift.down)),
+                                   hn::Set(d, shift.up));
+          const VB level = hn::IfThenZeroElse(hn::Eq(e, hn::Zero(d)), moved);
+          std::uint8_t bits[8] = {};
+          std::memcpy(bits, signs.data() + i / 8, kGroup / 8);
+          const VB sign = hn::IfThenElseZero(hn::LoadMaskBits(d, bits), hn::Set(d, 0x80));
+          hn::StoreU(hn::Or(level, sign), d, symbols.data() + i);
+        }
+      });
+}
+
 template <class Write>
 void decode_with(ConstSymbolBlock exponents, ConstBitBlock signs, std::span<float> target,
                  const Ahead& ahead, Write write) {
@@ -81,6 +134,7 @@ HWY_AFTER_NAMESPACE();
 namespace gradwire::kernel {
 
 HWY_EXPORT(natural_encode);
+HWY_EXPORT(natural_bytes_encode);
 HWY_EXPORT(natural_decode);
 HWY_EXPORT(natural_decode_add);
 
@@ -88,6 +142,13 @@ bool natural_encode(std::span<const float> values, RandomStream stream, SymbolBl
                     BitBlock signs, const Ahead& ahead) {
   GW_CHECK(values.size() <= kBlockElements);
   return HWY_DYNAMIC_DISPATCH(natural_encode)(values, stream, exponents, signs, ahead);
+}
+
+void natural_bytes_encode(std::span<const float> values, const Buckets& buckets,
+                          RandomStream stream, SymbolBlock symbols, BitBlock signs,
+                          const Ahead& ahead) {
+  GW_CHECK(values.size() <= kBlockElements);
+  HWY_DYNAMIC_DISPATCH(natural_bytes_encode)(values, buckets, stream, symbols, signs, ahead);
 }
 
 void natural_decode(ConstSymbolBlock exponents, ConstBitBlock signs, std::span<float> target,
@@ -135,6 +196,25 @@ bool natural_encode(std::span<const float> values, RandomStream stream, SymbolBl
     if (bits >> 31) signs[j / 8] = static_cast<std::uint8_t>(signs[j / 8] | bit);
   }
   return finite;
+}
+
+void to_symbols(ExponentShift shift, std::size_t first, std::size_t count, SymbolBlock symbols,
+                ConstBitBlock signs) {
+  for (std::size_t j = first; j < first + count; ++j) {
+    const int e = symbols[j];
+    const int level = e == 0 ? 0 : std::max(0, e - shift.down) + shift.up;
+    const int negative = signs[j / 8] >> (j % 8) & 1;
+    symbols[j] = static_cast<std::uint8_t>(level | negative << 7);
+  }
+}
+
+void natural_bytes_encode(std::span<const float> values, const Buckets& buckets,
+                          RandomStream stream, SymbolBlock symbols, BitBlock signs,
+                          const Ahead& ahead) {
+  scalar::natural_encode(values, stream, symbols, signs, ahead);
+  for_bucket_runs(values.size(), buckets, [&](std::size_t first, std::size_t count, float scale) {
+    scalar::to_symbols(ExponentShift(scale), first, count, symbols, signs);
+  });
 }
 
 void natural_decode(ConstSymbolBlock exponents, ConstBitBlock signs, std::span<float> target,

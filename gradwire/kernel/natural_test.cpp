@@ -1,5 +1,6 @@
 #include "gradwire/kernel/natural.h"
 
+#include "gradwire/kernel/sums.h"
 #include "gradwire/kernel/test_support.h"
 
 namespace gradwire::kernel {
@@ -50,6 +51,23 @@ TEST(NaturalKernel, OneSpecialValueIsEncodedAsByItsScalarTwin) {
         }
         values[place] = 1.5f;
       }
+    }
+  });
+}
+
+TEST(NaturalKernel, EncodesBytesAsItsScalarTwin) {
+  for_hard_inputs([](std::span<const float> values, RandomStream stream) {
+    if (!is_finite_magnitude(scalar::largest_magnitude(values))) return;
+    for (const std::size_t bucket : {512ul, 100ul, 64ul}) {
+      std::vector<float> scales((values.size() + bucket - 1) / bucket);
+      scalar::bucket_scales(values, bucket, Norm::power_of_two, scales, {});
+      const Buckets buckets{bucket, 0, scales};
+      Planes simd, twin;
+      natural_bytes_encode(values, buckets, stream, simd.exponents.block(), BitBlock(simd.signs),
+                           {});
+      scalar::natural_bytes_encode(values, buckets, stream, twin.exponents.block(),
+                                   BitBlock(twin.signs), {});
+      expect_same_symbols(simd.exponents.memory, twin.exponents.memory, values.size());
     }
   });
 }

@@ -19,44 +19,19 @@ using scalar::select_places;
 
 std::size_t select_above(std::span<const float> values, std::uint32_t threshold,
                          std::uint32_t first_index, std::span<std::uint32_t> indices,
-                         std::span<float> kept, const Ahead& ahead) {
-  const F32 df;
-  const U32 du;
-  const VU vthreshold = hn::Set(du, threshold);
-  const VU lanes = hn::Iota(du, 0);
+                         const Ahead& ahead) {
+  const U32 d;
+  const VU vthreshold = hn::Set(d, threshold);
   std::size_t found = 0;
-  const auto is_above = [&](VF x) HWY_ATTR {
-    const VU magnitude = hn::And(hn::BitCast(du, x), hn::Set(du, kMagnitudeBits));
-    return hn::Gt(magnitude, vthreshold);
-  };
-  const auto keep = [&](std::size_t i, VF x) HWY_ATTR {
-    const auto above = is_above(x);
-    const VU index = hn::Add(lanes, hn::Set(du, first_index + static_cast<std::uint32_t>(i)));
-    hn::CompressStore(index, above, du, indices.data() + found);
-    found += hn::CompressStore(x, hn::RebindMask(df, above), df, kept.data() + found);
-  };
-  std::size_t i = 0;
-  for (; i + kGroup <= values.size(); i += kGroup) {
-    prefetch(ahead, i);
-    const float* in = values.data() + i;
-    const VF v0 = hn::LoadU(df, in), v1 = hn::LoadU(df, in + kLanes);
-    const VF v2 = hn::LoadU(df, in + 2 * kLanes), v3 = hn::LoadU(df, in + 3 * kLanes);
-    const auto any =
-        hn::Or(hn::Or(is_above(v0), is_above(v1)), hn::Or(is_above(v2), is_above(v3)));
-    if (HWY_LIKELY(hn::AllFalse(du, any))) continue;
-    keep(i, v0);
-    keep(i + kLanes, v1);
-    keep(i + 2 * kLanes, v2);
-    keep(i + 3 * kLanes, v3);
-  }
-  for (; i < values.size(); ++i) {
-    const float x = values[i];
-    std::uint32_t bits;
-    std::memcpy(&bits, &x, sizeof(bits));
-    if ((bits & kMagnitudeBits) <= threshold) continue;
-    indices[found] = first_index + static_cast<std::uint32_t>(i);
-    kept[found++] = x;
-  }
+  for_groups(values, 0, ahead, [&](std::size_t i, const float* in) HWY_ATTR {
+    for (std::size_t k = 0; k < kGroup; k += kLanes) {
+      const VU x = hn::BitCast(d, hn::LoadU(F32(), in + k));
+      const auto above = hn::Gt(hn::And(x, hn::Set(d, kMagnitudeBits)), vthreshold);
+      if (HWY_LIKELY(hn::AllFalse(d, above))) continue;
+      const VU index = hn::Iota(d, first_index + static_cast<std::uint32_t>(i + k));
+      found += hn::CompressStore(index, above, d, indices.data() + found);
+    }
+  });
   return found;
 }
 
@@ -94,10 +69,9 @@ HWY_EXPORT(select_places);
 
 std::size_t select_above(std::span<const float> values, std::uint32_t threshold,
                          std::uint32_t first_index, std::span<std::uint32_t> indices,
-                         std::span<float> kept, const Ahead& ahead) {
-  GW_CHECK(values.size() <= kBlockElements);
-  GW_CHECK(indices.size() >= values.size() + kSelectRoom && kept.size() >= indices.size());
-  return HWY_DYNAMIC_DISPATCH(select_above)(values, threshold, first_index, indices, kept, ahead);
+                         const Ahead& ahead) {
+  GW_CHECK(values.size() <= kBlockElements && indices.size() >= values.size() + kSelectRoom);
+  return HWY_DYNAMIC_DISPATCH(select_above)(values, threshold, first_index, indices, ahead);
 }
 
 std::size_t select_places(RandomStream places, std::uint32_t last, std::size_t count,
@@ -110,12 +84,11 @@ namespace scalar {
 
 std::size_t select_above(std::span<const float> values, std::uint32_t threshold,
                          std::uint32_t first_index, std::span<std::uint32_t> indices,
-                         std::span<float> kept, const Ahead& /*ahead*/) {
+                         const Ahead& /*ahead*/) {
   std::size_t found = 0;
   for (std::size_t j = 0; j < values.size(); ++j) {
     if ((std::bit_cast<std::uint32_t>(values[j]) & 0x7fffffffu) <= threshold) continue;
-    indices[found] = first_index + static_cast<std::uint32_t>(j);
-    kept[found++] = values[j];
+    indices[found++] = first_index + static_cast<std::uint32_t>(j);
   }
   return found;
 }

@@ -9,12 +9,11 @@ namespace gradwire::kernel {
 // Room that the outputs need behind the elements of one block.
 inline constexpr std::size_t kSelectRoom = kVirtualLanes;
 
-// Writes index and value of every value whose magnitude bits are above `threshold`, in order, and
-// returns how many. Indices count from `first_index`. The outputs have room for
-// values.size() + kSelectRoom elements.
+// Writes the index of every value whose magnitude bits are above `threshold`, in order, and returns
+// how many. Indices count from `first_index`. `indices` has room for values.size() + kSelectRoom.
 std::size_t select_above(std::span<const float> values, std::uint32_t threshold,
                          std::uint32_t first_index, std::span<std::uint32_t> indices,
-                         std::span<float> kept, const Ahead& ahead);
+                         const Ahead& ahead);
 
 // Writes the elements j < count with places.at(j) <= last, in order, as first_index + j, and
 // returns how many. `indices` has room for count + kSelectRoom.
@@ -24,7 +23,7 @@ std::size_t select_places(RandomStream places, std::uint32_t last, std::size_t c
 namespace scalar {
 std::size_t select_above(std::span<const float> values, std::uint32_t threshold,
                          std::uint32_t first_index, std::span<std::uint32_t> indices,
-                         std::span<float> kept, const Ahead& ahead);
+                         const Ahead& ahead);
 std::size_t select_places(RandomStream places, std::uint32_t last, std::size_t count,
                           std::uint32_t first_index, std::span<std::uint32_t> indices);
 }  // namespace scalar
