@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 
 #include "cli/page_array.h"
-#include "gradwire/codec/segments.h"
+#include "cli/thread_cut.h"
+#include "cli/yardsticks.h"
 #include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 #include "gradwire/core/thread_pool.h"
@@ -19,32 +17,11 @@
 namespace gradwire::cli {
 namespace {
 
-constexpr std::size_t kSegmentsPerThread = 4;  // so that threads help one that is held up
 constexpr std::size_t kLineBytes = 64;
-constexpr std::size_t kLineFloats = kLineBytes / sizeof(float);
-constexpr std::size_t kPageFloats = 4096 / sizeof(float);
 constexpr float kWeight = 0.5F;  // of decode_add
-
-constexpr std::size_t divide_up(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
-
-// One segment for one thread; otherwise segments of equal length that the threads share.
-std::vector<SegmentRange> cut_for_threads(std::size_t elements, std::size_t bucket_elements,
-                                          std::size_t threads) {
-  const std::size_t segments = threads == 1 ? 1 : threads * kSegmentsPerThread;
-  const std::size_t buckets = divide_up(elements, bucket_elements);
-  return cut_segments({.elements = elements,
-                       .bucket_elements = bucket_elements,
-                       .segment_elements_max = divide_up(buckets, segments) * bucket_elements});
-}
 
 // What all measurements share. Nothing in it grows while a clock runs.
 struct Bench {
-  std::span<const float> source;
-  PageArray<float> target_array;
-  PageArray<std::byte> payload_array;
-  ThreadPool pool;
-  std::vector<Workspace> workspaces;
-
   Bench(std::span<const float> tensor, std::size_t payload_bytes, std::size_t threads)
       : source(tensor),
         target_array(tensor.size()),
@@ -53,85 +30,37 @@ struct Bench {
         workspaces(threads) {}
 
   std::span<float> target() { return target_array.span(); }
-};
 
-// Reads eight pages at a time, a line of each in turn: memory delivers more to several streams than
-// to one, and the yardstick shall be the best that reading can do.
-std::uint32_t sum_bits(std::span<const float> values) {
-  constexpr std::size_t kBlockPages = 8;
-  constexpr std::size_t kBlockFloats = kBlockPages * kPageFloats;
-  std::array<std::uint32_t, kLineFloats> lanes{};
-  const auto add_line = [&](std::size_t first) {
-    const std::span<const float> line = values.subspan(first, kLineFloats);
-    for (std::size_t i = 0; i < kLineFloats; ++i) lanes[i] += std::bit_cast<std::uint32_t>(line[i]);
-  };
-  std::size_t at = 0;
-  for (; at + kBlockFloats <= values.size(); at += kBlockFloats) {
-    for (std::size_t line = 0; line < kPageFloats; line += kLineFloats) {
-      for (std::size_t page = 0; page < kBlockPages; ++page) {
-        add_line(at + page * kPageFloats + line);
-      }
-    }
-  }
-  for (; at + kLineFloats <= values.size(); at += kLineFloats) add_line(at);
-  std::uint32_t sum = 0;
-  for (const std::uint32_t lane : lanes) sum += lane;
-  for (; at < values.size(); ++at) sum += std::bit_cast<std::uint32_t>(values[at]);
-  return sum;
-}
-
-// The lambdas that the pool gets in the classes below hold `this` and nothing else: then
-// std::function keeps them without allocating.
-
-// What memory allows: copying the tensor, and reading it.
-class Yardsticks {
- public:
-  explicit Yardsticks(Bench& bench)
-      : bench_(bench),
-        segments_(cut_for_threads(bench.source.size(), kPageFloats, bench.pool.threads())),
-        sums_(segments_.size()) {}
-
-  void copy() {
-    bench_.pool.run(segments_.size(), [this](std::size_t i, std::size_t) {
-      const std::span<const float> part = source_part(i);
-      std::memcpy(&bench_.target()[segments_[i].first], part.data(), part.size_bytes());
-    });
-  }
-  void read() {
-    bench_.pool.run(segments_.size(),
-                    [this](std::size_t i, std::size_t) { sums_[i] = sum_bits(source_part(i)); });
-  }
-
- private:
-  std::span<const float> source_part(std::size_t i) const {
-    return bench_.source.subspan(segments_[i].first, segments_[i].elements);
-  }
-
-  Bench& bench_;
-  std::vector<SegmentRange> segments_;
-  std::vector<std::uint32_t> sums_;  // nobody reads them, but they must be computed
+  std::span<const float> source;
+  PageArray<float> target_array;
+  PageArray<std::byte> payload_array;
+  ThreadPool pool;
+  std::vector<Workspace> workspaces;
+  Yardsticks yardsticks{source, target(), pool};
 };
 
 // Where the segments of a codec lie in the tensor, and their payloads in the payload array.
 struct PayloadPlan {
   struct Part {
     SegmentRange segment;
-    std::size_t payload_at = 0;
+    std::size_t payload_at = 0;  // the start of a line
     std::size_t payload_bytes_max = 0;
   };
-  std::vector<Part> parts;
-  std::size_t bytes = 0;
 
   PayloadPlan(const Codec& codec, std::size_t elements, std::size_t threads) {
     for (const auto& segment : cut_for_threads(elements, codec.bucket_elements(), threads)) {
       const std::size_t bytes_max = codec.payload_bytes_max(segment.elements, elements);
       parts.push_back({.segment = segment, .payload_at = bytes, .payload_bytes_max = bytes_max});
-      bytes += divide_up(bytes_max, kLineBytes) * kLineBytes;
+      bytes += (bytes_max + kLineBytes - 1) / kLineBytes * kLineBytes;
     }
   }
+
+  std::vector<Part> parts;
+  std::size_t bytes = 0;
 };
 
-// One codec at work on the tensor.
+// One codec at work on the tensor. The lambdas that the pool gets hold `this` and nothing else:
+// then std::function keeps them without allocating.
 class CodecWork {
  public:
   CodecWork(const Codec& codec, Bench& bench)
@@ -140,7 +69,7 @@ class CodecWork {
         plan_(codec, bench.source.size(), bench.pool.threads()),
         payloads_(plan_.parts.size()) {}
 
-  // Everything that depends on the step is new in each: the numbers of the random rounding.
+  // The step names the random numbers: no two rounds round alike.
   void encode(std::uint64_t step) {
     rng_.step = step;
     codec_.measure(bench_.source, rng_, scale_);
@@ -165,6 +94,7 @@ class CodecWork {
     });
   }
 
+  // Of what was encoded last.
   double bits_per_element() const {
     std::size_t bytes = 0;
     for (const auto& payload : payloads_) bytes += payload.size();
@@ -216,10 +146,10 @@ double seconds(Work work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-Lap run_lap(Yardsticks& yardsticks, CodecWork& work, std::uint64_t step) {
+Lap run_lap(Bench& bench, CodecWork& work, std::uint64_t step) {
   // In braces, the order of evaluation is that of the text.
-  return {.copy = seconds([&] { yardsticks.copy(); }),
-          .read = seconds([&] { yardsticks.read(); }),
+  return {.copy = seconds([&] { bench.yardsticks.copy(); }),
+          .read = seconds([&] { bench.yardsticks.read(); }),
           .encode = seconds([&] { work.encode(step); }),
           .decode = seconds([&] { work.decode(); }),
           .decode_add = seconds([&] { work.decode_add(); })};
@@ -241,45 +171,45 @@ Speed speed(const std::vector<Lap>& laps, double Lap::*part, std::size_t element
           .memcpy_ratio = median(laps, [&](const Lap& lap) { return lap.copy / (lap.*part); })};
 }
 
+std::size_t payload_bytes_max(const Codecs& codecs, std::size_t elements, std::size_t threads) {
+  std::size_t bytes = 0;
+  for (const auto& codec : codecs) {
+    bytes = std::max(bytes, PayloadPlan(*codec, elements, threads).bytes);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 std::size_t bench_steps(const Codecs& codecs, const BenchOptions& options) {
-  return codecs.size() * (options.rounds + 1);
+  return codecs.size() * (1 + options.rounds);
 }
 
 BenchFigures bench_codecs(std::span<const float> tensor, const Codecs& codecs,
                           const BenchOptions& options, Progress& progress) {
   GW_CHECK(!tensor.empty());
   GW_CHECK(options.rounds > 0);
-  std::size_t payload_bytes = 0;
-  for (const auto& codec : codecs) {
-    payload_bytes =
-        std::max(payload_bytes, PayloadPlan(*codec, tensor.size(), options.threads).bytes);
-  }
-  Bench bench(tensor, payload_bytes, options.threads);
-  Yardsticks yardsticks(bench);
+  Bench bench(tensor, payload_bytes_max(codecs, tensor.size(), options.threads), options.threads);
   std::vector<CodecWork> works;
   BenchFigures figures;
 
-  // Size and error, which are no matter of time, from a round that also warms everything up.
+  // Sizes and errors are no matter of time: they come from a round that warms everything up.
   for (const auto& codec : codecs) {
     progress.step(codec->spec());
     CodecWork& work = works.emplace_back(*codec, bench);
-    run_lap(yardsticks, work, 0);
+    run_lap(bench, work, 0);
     work.decode();
-    figures.codecs.push_back({.spec = codec->spec(),
-                              .encode = {},
-                              .decode = {},
-                              .decode_add = {},
-                              .bits_per_element = work.bits_per_element(),
-                              .relative_error = relative_error(bench.target(), tensor)});
+    CodecFigures& codec_figures = figures.codecs.emplace_back();
+    codec_figures.spec = codec->spec();
+    codec_figures.bits_per_element = work.bits_per_element();
+    codec_figures.relative_error = relative_error(bench.target(), tensor);
   }
 
   std::vector<std::vector<Lap>> laps(codecs.size());
   for (std::size_t round = 1; round <= options.rounds; ++round) {
     for (std::size_t c = 0; c < codecs.size(); ++c) {
       progress.step(codecs[c]->spec());
-      laps[c].push_back(run_lap(yardsticks, works[c], round));
+      laps[c].push_back(run_lap(bench, works[c], round));
     }
   }
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <exception>
 #include <new>
-#include <optional>
 #include <ostream>
 
 #include "cli/commands.h"

@@ -10,7 +10,10 @@ if(GRADWIRE_SANITIZE MATCHES thread)
   return()  # no target has threads
 endif()
 
-set(fuzz_runs 4000)  # of each test
+set(fuzz_runs 10000)  # of each test
+if(GRADWIRE_SANITIZE)
+  set(fuzz_runs 2500)
+endif()
 
 # --- Seeds ----------------------------------------------------------------------------------------
 
@@ -30,7 +33,7 @@ add_custom_target(fuzz_seeds_written ALL DEPENDS ${fuzz_seeds_directory}.stamp)
 # --- Targets --------------------------------------------------------------------------------------
 
 # What all targets share, compiled once.
-add_library(fuzz_common OBJECT fuzz/repair.cpp fuzz/round_trip.cpp)
+add_library(fuzz_common OBJECT fuzz/asan_options.cpp fuzz/repair.cpp fuzz/round_trip.cpp)
 if(GRADWIRE_LIBFUZZER)
   target_sources(fuzz_common PRIVATE fuzz/libfuzzer.cpp)
 else()

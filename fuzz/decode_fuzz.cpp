@@ -55,12 +55,13 @@ void test_input(std::span<const std::byte> input) {
   const std::size_t elements = elements_of_choice(load_le<std::uint16_t>(input, 0));
   const std::span<const std::byte> payload = input.subspan(kChoiceBytes);
 
+  static GuardedFloats decoded, again, sum;
   Workspace new_workspace;
-  GuardedFloats decoded(elements);
+  decoded.reset(elements);
   const Decoded<void> result = codec->decode(payload, decoded.floats(), new_workspace);
   if (!result) {
     check_refused(result.error(), payload, decoded);
-    GuardedFloats sum(elements);
+    sum.reset(elements);
     const Decoded<void> added = codec->decode_add(payload, 1, sum.floats(), used_workspace);
     GW_CHECK(!added);
     check_refused(added.error(), payload, sum);
@@ -68,14 +69,12 @@ void test_input(std::span<const std::byte> input) {
   }
   GW_CHECK(decoded.guards_hold());
 
-  GuardedFloats again(elements);
-  again.set_to_zero();
+  again.reset_to_zeros(elements);
   GW_CHECK(codec->decode(payload, again.floats(), used_workspace));
   GW_CHECK(again.guards_hold());
   GW_CHECK(same_bits(decoded.floats(), again.floats()));
 
-  GuardedFloats sum(elements);
-  sum.set_to_zero();
+  sum.reset_to_zeros(elements);
   GW_CHECK(codec->decode_add(payload, 1, sum.floats(), used_workspace));
   GW_CHECK(sum.guards_hold());
   GW_CHECK(same_values(decoded.floats(), sum.floats()));

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -21,8 +22,10 @@
 #include "fuzz/mutator.h"
 #include "fuzz/target.h"
 
-// There in programs with a sanitizer, whose deaths send no signal.
+// There in programs with AddressSanitizer, whose death sends no signal.
 extern "C" [[gnu::weak]] void __sanitizer_set_death_callback(void (*callback)());
+// Called by UndefinedBehaviorSanitizer, whose death does not call back.
+extern "C" void __ubsan_on_report();
 
 namespace gradwire::fuzz {
 namespace {
@@ -125,8 +128,7 @@ Options read_options(int argc, char** argv) {
   return options;
 }
 
-void replay(const Options& options) {
-  const std::vector<Input> seeds = read_inputs(options.paths);
+void replay(const std::vector<Input>& seeds, const Options& options) {
   for (const Input& seed : seeds) run(seed);
   Mutator mutator(seeds, options.seed);
   for (std::uint64_t i = 0; i < options.runs; ++i) run(mutator.next());
@@ -136,9 +138,20 @@ void replay(const Options& options) {
 }  // namespace
 }  // namespace gradwire::fuzz
 
-// An exception that leaves a target is a crash like any other: nothing here catches it.
+extern "C" void __ubsan_on_report() { gradwire::fuzz::leave_running_input(); }
+
 int main(int argc, char** argv) {
+  gradwire::fuzz::Options options;
+  std::vector<gradwire::fuzz::Input> seeds;
+  try {
+    options = gradwire::fuzz::read_options(argc, argv);
+    seeds = gradwire::fuzz::read_inputs(options.paths);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "replay: %s\n", error.what());
+    return 2;
+  }
+  // From here on an exception is a crash like any other.
   gradwire::fuzz::watch_for_crashes(argv[0]);
-  gradwire::fuzz::replay(gradwire::fuzz::read_options(argc, argv));
+  gradwire::fuzz::replay(seeds, options);
   return 0;
 }

@@ -28,10 +28,10 @@ class GrowingBuffer {
 struct Workspace::Buffers {
   BlockSymbols block;
   GrowingBuffer<float> scales;
-  GrowingBuffer<float> values;             // kept values of a sparse payload
-  GrowingBuffer<std::uint32_t> indices;    // and where they belong
-  GrowingBuffer<std::uint32_t> places;     // found in one block
-  GrowingBuffer<std::uint8_t> planes;      // symbols before or after entropy coding
+  GrowingBuffer<float> values;           // kept values of a sparse payload
+  GrowingBuffer<std::uint32_t> indices;  // and where they belong
+  GrowingBuffer<std::uint32_t> places;   // found in one block
+  GrowingBuffer<std::uint8_t> planes;    // symbols before or after entropy coding
   EntropyCoder entropy;
 };
 

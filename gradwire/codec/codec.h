@@ -28,14 +28,14 @@ struct Scale {
   void reset(std::size_t elements);
 
   std::size_t tensor_elements = 0;
-  float value = 0;         // the one scale of codecs that scale the whole tensor
-  bool poisoned = false;   // the tensor decodes to NaN everywhere
-  bool finite = true;      // no NaN or infinity was met while measuring
+  float value = 0;        // the one scale of codecs that scale the whole tensor
+  bool poisoned = false;  // the tensor decodes to NaN everywhere
+  bool finite = true;     // no NaN or infinity was met while measuring
 
   // Sparsifiers: what is kept, by index.
   std::vector<std::uint32_t> indices;
   std::vector<float> values;
-  RandomStream places;             // randk: element j is kept if places.at(j) <= places_last
+  RandomStream places;  // randk: element j is kept if places.at(j) <= places_last
   std::uint32_t places_last = 0;
 
   std::vector<std::uint32_t> scratch;  // of measure() itself

@@ -30,8 +30,7 @@ struct EntropyCoder::Contexts {
     set(encode, ZSTD_c_format, ZSTD_f_zstd1_magicless);
     set(encode, ZSTD_c_contentSizeFlag, 0);
     set(encode, ZSTD_c_checksumFlag, 0);
-    GW_CHECK(
-        !ZSTD_isError(ZSTD_DCtx_setParameter(decode, ZSTD_d_format, ZSTD_f_zstd1_magicless)));
+    GW_CHECK(!ZSTD_isError(ZSTD_DCtx_setParameter(decode, ZSTD_d_format, ZSTD_f_zstd1_magicless)));
   }
   ~Contexts() {
     ZSTD_freeCCtx(encode);
@@ -59,8 +58,8 @@ std::size_t EntropyCoder::coded_bytes_max(std::size_t symbols) {
 std::size_t EntropyCoder::encode(std::span<const std::uint8_t> symbols,
                                  std::span<std::byte> coded) {
   GW_CHECK(symbols.size() <= kChunkSymbols);
-  const std::size_t bytes = ZSTD_compress2(contexts().encode, coded.data(), coded.size(),
-                                           symbols.data(), symbols.size());
+  const std::size_t bytes =
+      ZSTD_compress2(contexts().encode, coded.data(), coded.size(), symbols.data(), symbols.size());
   GW_CHECK(!ZSTD_isError(bytes));
   return bytes;
 }

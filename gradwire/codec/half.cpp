@@ -1,6 +1,7 @@
 // fp16 and bf16, rounded without bias.
-#include "gradwire/codec/quantisers.h"
 #include "gradwire/kernel/half.h"
+
+#include "gradwire/codec/quantisers.h"
 
 namespace gradwire {
 namespace {
@@ -22,8 +23,9 @@ class Half final : public Quantiser {
 
   bool encode(const EncodeBlock& block, BlockSymbols& out) const override {
     const kernel::WideSymbolBlock symbols(out.wide);
-    return format_ == Format::fp16 ? kernel::fp16_encode(block.values(), block.random, symbols, block.ahead)
-                                   : kernel::bf16_encode(block.values(), block.random, symbols, block.ahead);
+    return format_ == Format::fp16
+               ? kernel::fp16_encode(block.values(), block.random, symbols, block.ahead)
+               : kernel::bf16_encode(block.values(), block.random, symbols, block.ahead);
   }
   void decode(const BlockSymbols& in, const DecodeBlock& block) const override {
     const kernel::ConstWideSymbolBlock symbols(in.wide);

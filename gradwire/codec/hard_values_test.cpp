@@ -109,9 +109,8 @@ TEST(HardValues, ElementwiseCodecsKeepTheBadElementBad) {
     const auto decoded = CodecTest(spec).round_trip(values, kRng);
     EXPECT_FALSE(std::isfinite(decoded[1234])) << spec;
     EXPECT_FALSE(std::isfinite(decoded[77])) << spec;
-    EXPECT_EQ(std::count_if(decoded.begin(), decoded.end(),
-                            [](float x) { return !std::isfinite(x); }),
-              2)
+    EXPECT_EQ(
+        std::count_if(decoded.begin(), decoded.end(), [](float x) { return !std::isfinite(x); }), 2)
         << spec;
   }
 }

@@ -1,8 +1,9 @@
 // Natural compression (Horvath et al.): sign and exponent, rounded without bias. natural sends 9
 // bits a value; natural(bits=8) counts exponents from the bucket's largest and sends 8.
+#include "gradwire/kernel/natural.h"
+
 #include "gradwire/codec/quantisers.h"
 #include "gradwire/kernel/dither.h"
-#include "gradwire/kernel/natural.h"
 
 namespace gradwire {
 namespace {

@@ -12,8 +12,7 @@ class NaturalDither final : public BucketQuantiser {
  public:
   NaturalDither(std::uint32_t levels, kernel::Norm norm, std::size_t bucket_elements)
       : BucketQuantiser(bucket_elements, norm),
-        dither_{.levels = levels,
-                .sign_bit = static_cast<std::uint32_t>(std::bit_width(levels))},
+        dither_{.levels = levels, .sign_bit = static_cast<std::uint32_t>(std::bit_width(levels))},
         plane_{Plane::Kind::symbols, dither_.sign_bit + 1} {}
 
   std::string spec() const override {

@@ -1,9 +1,9 @@
 // none: the values as they are.
-#include "gradwire/codec/quantisers.h"
-#include "gradwire/kernel/floats.h"
-
 #include <algorithm>
 #include <cstring>
+
+#include "gradwire/codec/quantisers.h"
+#include "gradwire/kernel/floats.h"
 
 namespace gradwire {
 namespace {

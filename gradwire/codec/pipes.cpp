@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "gradwire/codec/rice.h"
 #include "gradwire/core/bytes.h"
 #include "gradwire/core/check.h"
-#include "gradwire/codec/rice.h"
 #include "gradwire/kernel/select.h"
 
 namespace gradwire {
@@ -34,10 +34,8 @@ Encoded DenseCodec::encode(const Scale& scale, TensorRange range, const Rng& rng
   GW_CHECK(range.first % bucket_elements() == 0);
   GW_CHECK(range.values.size() % bucket_elements() == 0 ||
            range.first + range.values.size() == scale.tensor_elements);
-  const Slice slice{.values = range.values,
-                    .begin = 0,
-                    .count = range.values.size(),
-                    .position = range.first};
+  const Slice slice{
+      .values = range.values, .begin = 0, .count = range.values.size(), .position = range.first};
   return coder_.encode(slice, scale, rng, kQuantiserStage, payload, workspace);
 }
 
@@ -70,16 +68,15 @@ SparseCodec::SparseCodec(std::string spec, SparsifierPtr sparsifier, ValueCoder 
     : Codec(std::move(spec)), sparsifier_(std::move(sparsifier)), coder_(std::move(coder)) {}
 
 Guarantee SparseCodec::guarantee(std::size_t elements) const {
-  return sparsifier_->guarantee(
-      elements, coder_.quantiser().guarantee(sparsifier_->kept_max(elements)));
+  return sparsifier_->guarantee(elements,
+                                coder_.quantiser().guarantee(sparsifier_->kept_max(elements)));
 }
 
 std::size_t SparseCodec::payload_bytes_max(std::size_t range_elements,
                                            std::size_t tensor_elements) const {
   const std::size_t kept = std::min(range_elements, sparsifier_->kept_max(tensor_elements));
-  const std::size_t places = sparsifier_->places_are_random()
-                                 ? kRandomPlacesBytes
-                                 : rice_bytes_max(kept, range_elements);
+  const std::size_t places =
+      sparsifier_->places_are_random() ? kRandomPlacesBytes : rice_bytes_max(kept, range_elements);
   return kHeadBytes + places + coder_.bytes_max(kept);
 }
 
@@ -96,8 +93,7 @@ Encoded SparseCodec::encode(const Scale& scale, TensorRange range, const Rng& rn
     store_le(payload, 0, kPoisoned);
     return {.bytes = sizeof(kPoisoned), .finite = false};
   }
-  const auto from =
-      std::lower_bound(scale.indices.begin(), scale.indices.end(), range.first);
+  const auto from = std::lower_bound(scale.indices.begin(), scale.indices.end(), range.first);
   const auto to = std::lower_bound(from, scale.indices.end(), range.first + range.values.size());
   const auto begin = static_cast<std::size_t>(from - scale.indices.begin());
   const auto kept = static_cast<std::size_t>(to - from);
@@ -132,8 +128,7 @@ Decoded<std::size_t> SparseCodec::decode_places(std::span<const std::byte> bytes
   const RandomStream places{load_le<std::uint32_t>(bytes, 0), load_le<std::uint32_t>(bytes, 4)};
   const auto last = load_le<std::uint32_t>(bytes, 8);
   // Whole blocks are searched, so there may be more than expected: they go to a side room first.
-  const auto found =
-      workspace.buffers().places.get(kernel::kBlockElements + kernel::kSelectRoom);
+  const auto found = workspace.buffers().places.get(kernel::kBlockElements + kernel::kSelectRoom);
   std::size_t kept = 0;
   for (std::size_t first = 0; first < range_elements; first += kernel::kBlockElements) {
     const std::size_t count = std::min(kernel::kBlockElements, range_elements - first);

@@ -33,8 +33,7 @@ RawSymbols raw_symbols(const Plane& plane, BlockSymbols& block) {
 }
 
 bool needs_packing(const Plane& plane) {
-  return plane.kind == Plane::Kind::trits ||
-         (plane.kind == Plane::Kind::symbols && plane.bits < 8);
+  return plane.kind == Plane::Kind::trits || (plane.kind == Plane::Kind::symbols && plane.bits < 8);
 }
 
 }  // namespace

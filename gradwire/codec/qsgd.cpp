@@ -24,8 +24,8 @@ class Qsgd final : public BucketQuantiser {
 
   Guarantee guarantee(std::size_t elements) const override {
     const double u = kernel::levels_of(setting_.bits);
-    const auto b = static_cast<double>(std::max<std::size_t>(
-        1, std::min(bucket_elements(), elements)));
+    const auto b =
+        static_cast<double>(std::max<std::size_t>(1, std::min(bucket_elements(), elements)));
     const bool l2 = norm() == kernel::Norm::l2;
     if (setting_.rounding == kernel::Rounding::nearest) {
       return Guarantee::contractive(l2 ? 1 - b / (4 * u * u) : 4 * u * u / (4 * u * u + b - 1));
@@ -48,8 +48,7 @@ class Qsgd final : public BucketQuantiser {
   }
   void decode_add(const BlockSymbols& in, float weight, const DecodeBlock& block) const override {
     kernel::levels_decode_add(kernel::ConstSymbolBlock(in.symbols), buckets(block), setting_.bits,
-                              weight,
-                              block.target, block.ahead);
+                              weight, block.target, block.ahead);
   }
 
  private:

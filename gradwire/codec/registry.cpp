@@ -16,10 +16,14 @@ struct QuantiserEntry {
   QuantiserPtr (*make)(StageReader&);
 };
 constexpr QuantiserEntry kQuantisers[] = {
-    {"none", make_none},       {"fp16", make_fp16},
-    {"bf16", make_bf16},       {"natural", make_natural},
-    {"natural_dither", make_natural_dither}, {"qsgd", make_qsgd},
-    {"terngrad", make_terngrad}, {"sign", make_sign},
+    {"none", make_none},
+    {"fp16", make_fp16},
+    {"bf16", make_bf16},
+    {"natural", make_natural},
+    {"natural_dither", make_natural_dither},
+    {"qsgd", make_qsgd},
+    {"terngrad", make_terngrad},
+    {"sign", make_sign},
 };
 
 struct SparsifierEntry {

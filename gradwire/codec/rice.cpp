@@ -96,7 +96,8 @@ std::size_t rice_encode(std::span<const std::uint32_t> indices, std::uint32_t fi
   }
 
   const std::size_t remainder_bytes = bytes_of_bits(std::uint64_t{indices.size()} * best);
-  const std::size_t quotient_bytes = bytes_of_bits(best_bits - std::uint64_t{indices.size()} * best);
+  const std::size_t quotient_bytes =
+      bytes_of_bits(best_bits - std::uint64_t{indices.size()} * best);
   const std::size_t bytes = kHeaderBytes + remainder_bytes + quotient_bytes;
   GW_CHECK(bytes <= out.size());
   store_le(out, 0, static_cast<std::uint8_t>(best));
@@ -132,8 +133,7 @@ Decoded<std::size_t> rice_decode(std::span<const std::byte> in, std::size_t rang
   for (std::uint32_t& index : indices) {
     std::uint64_t quotient = 0;
     while (true) {
-      const std::uint64_t word =
-          load_word(quotients, quotient_bit / 8) >> (quotient_bit % 8);
+      const std::uint64_t word = load_word(quotients, quotient_bit / 8) >> (quotient_bit % 8);
       const std::uint64_t seen = 64 - quotient_bit % 8;
       if (word != 0) {
         const auto zeros = static_cast<unsigned>(std::countr_zero(word));
@@ -148,9 +148,9 @@ Decoded<std::size_t> rice_decode(std::span<const std::byte> in, std::size_t rang
       }
     }
     if (quotient > range) return Unexpected{DecodeError{"an index is out of range", kHeaderBytes}};
-    const std::uint64_t remainder = load_word(remainders, remainder_bit / 8) >>
-                                        (remainder_bit % 8) &
-                                    ((std::uint64_t{1} << r) - 1);
+    const std::uint64_t remainder =
+        load_word(remainders, remainder_bit / 8) >> (remainder_bit % 8) &
+        ((std::uint64_t{1} << r) - 1);
     remainder_bit += r;
     const std::uint64_t at = expected + (quotient << r) + remainder;
     if (at >= range) return Unexpected{DecodeError{"an index is out of range", kHeaderBytes}};

@@ -45,9 +45,10 @@ TEST(Rice, IndicesComeBack) {
 }
 
 TEST(Rice, ExtremeGapsFitTheBound) {
-  for (const std::vector<std::uint32_t>& indices :
-       {std::vector<std::uint32_t>{0xfffffffe}, {0, 0xfffffffe}, {0xfffffffd, 0xfffffffe},
-        {0, 1, 2, 3, 4, 5, 6, 0x80000000}}) {
+  for (const std::vector<std::uint32_t>& indices : {std::vector<std::uint32_t>{0xfffffffe},
+                                                    {0, 0xfffffffe},
+                                                    {0xfffffffd, 0xfffffffe},
+                                                    {0, 1, 2, 3, 4, 5, 6, 0x80000000}}) {
     const auto bytes = encode(indices, 0, 0xffffffff);
     std::vector<std::uint32_t> back(indices.size());
     ASSERT_TRUE(rice_decode(bytes, 0xffffffff, back));

@@ -40,11 +40,11 @@ TEST(Sizes, RealGradientsTakeFewBits) {
     const double index_bits =
         bits_per_element("topk(1%)", values) * static_cast<double>(values.size()) / k - 32;
     EXPECT_LE(index_bits, 8.7);
-    std::printf("step %d: natural | entropy %.3f bits, terngrad %.3f, qsgd(bits=4) %.3f, "
-                "topk(1%%) %.3f bits an index\n",
-                step, bits_per_element("natural | entropy", values),
-                bits_per_element("terngrad", values), bits_per_element("qsgd(bits=4)", values),
-                index_bits);
+    std::printf(
+        "step %d: natural | entropy %.3f bits, terngrad %.3f, qsgd(bits=4) %.3f, "
+        "topk(1%%) %.3f bits an index\n",
+        step, bits_per_element("natural | entropy", values), bits_per_element("terngrad", values),
+        bits_per_element("qsgd(bits=4)", values), index_bits);
   }
 }
 

@@ -47,16 +47,16 @@ std::span<T> room_behind(std::vector<T>& memory, std::size_t used, std::size_t c
 // Keeps every element with a magnitude above the threshold.
 void select_all_above(std::span<const float> tensor, std::uint32_t threshold, Scale& scale) {
   std::size_t kept = 0;
-  kernel::for_blocks(tensor, [&](std::size_t first, std::span<const float> block,
-                                 const kernel::Ahead& ahead) {
-    const std::size_t room = block.size() + kernel::kSelectRoom;
-    const auto indices = room_behind(scale.indices, kept, room);
-    const std::size_t found = kernel::select_above(
-        block, threshold, static_cast<std::uint32_t>(first), indices, ahead);
-    const auto values = room_behind(scale.values, kept, found);
-    for (std::size_t i = 0; i < found; ++i) values[i] = tensor[indices[i]];
-    kept += found;
-  });
+  kernel::for_blocks(
+      tensor, [&](std::size_t first, std::span<const float> block, const kernel::Ahead& ahead) {
+        const std::size_t room = block.size() + kernel::kSelectRoom;
+        const auto indices = room_behind(scale.indices, kept, room);
+        const std::size_t found = kernel::select_above(
+            block, threshold, static_cast<std::uint32_t>(first), indices, ahead);
+        const auto values = room_behind(scale.values, kept, found);
+        for (std::size_t i = 0; i < found; ++i) values[i] = tensor[indices[i]];
+        kept += found;
+      });
   scale.indices.resize(kept);
   scale.values.resize(kept);
 }
@@ -116,8 +116,7 @@ class TopK final : public Sparsifier {
 
   Guarantee guarantee(std::size_t elements, const Guarantee& values) const override {
     if (elements == 0) return Guarantee::contractive(1);
-    const double share =
-        static_cast<double>(kept_max(elements)) / static_cast<double>(elements);
+    const double share = static_cast<double>(kept_max(elements)) / static_cast<double>(elements);
     // The kept part has at least its share of |x|^2, and only that part has the second error.
     if (values.kind == Guarantee::Kind::contractive) {
       return Guarantee::contractive(values.constant * share);
@@ -126,8 +125,9 @@ class TopK final : public Sparsifier {
       return Guarantee::contractive((1 - values.constant) * share);
     }
     if (values.kind == Guarantee::Kind::unbiased) {
-      return Guarantee::none("the stage behind topk has omega >= 1: its noise may be larger than "
-                             "what topk keeps");
+      return Guarantee::none(
+          "the stage behind topk has omega >= 1: its noise may be larger than "
+          "what topk keeps");
     }
     return values;
   }

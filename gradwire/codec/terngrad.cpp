@@ -21,8 +21,9 @@ class TernGrad final : public Quantiser {
   }
   Guarantee guarantee(std::size_t elements) const override {
     if (clip_) {
-      return Guarantee::none("clipping makes the mean that of the clipped values; clip=off has "
-                             "no bias");
+      return Guarantee::none(
+          "clipping makes the mean that of the clipped values; clip=off has "
+          "no bias");
     }
     const auto d = static_cast<double>(std::max<std::size_t>(1, elements));
     return Guarantee::unbiased((std::sqrt(d) - 1) / 2);
@@ -59,9 +60,8 @@ class TernGrad final : public Quantiser {
                           block.target, block.ahead);
   }
   void decode_add(const BlockSymbols& in, float weight, const DecodeBlock& block) const override {
-    kernel::levels_decode_add(kernel::ConstSymbolBlock(in.symbols), whole(block.scales), kSetting.bits,
-                              weight,
-                              block.target, block.ahead);
+    kernel::levels_decode_add(kernel::ConstSymbolBlock(in.symbols), whole(block.scales),
+                              kSetting.bits, weight, block.target, block.ahead);
   }
 
  private:

@@ -20,15 +20,29 @@ namespace gradwire {
 // Every codec that tests go over: the examples, and corners that the examples leave out.
 inline std::vector<std::string> tested_specs() {
   std::vector<std::string> specs = example_codec_specs();
-  for (const char* more :
-       {"natural(bits=8, bucket=100)", "natural_dither(levels=1, bucket=64)",
-        "natural_dither(levels=12, norm=l2)", "natural_dither(levels=100)", "qsgd(bits=3)",
-        "qsgd(bits=5, bucket=112)", "qsgd(bits=6, norm=l2)", "qsgd(bits=7, bucket=1)",
-        "qsgd(bits=2, norm=l2, bucket=112)", "qsgd(bits=8, bucket=20000)", "topk(100%)",
-        "topk(30%) | qsgd(bits=4, bucket=100)", "topk(10%) | sign", "randk(50%)",
-        "randk(10%) | natural", "randk(25%, seed=shared) | natural_dither | entropy",
-        "fp16 | entropy", "bf16 | entropy", "none | entropy", "terngrad | entropy",
-        "sign | entropy", "natural(bits=8) | entropy", "threshold(0.5) | bf16"}) {
+  for (const char* more : {"natural(bits=8, bucket=100)",
+                           "natural_dither(levels=1, bucket=64)",
+                           "natural_dither(levels=12, norm=l2)",
+                           "natural_dither(levels=100)",
+                           "qsgd(bits=3)",
+                           "qsgd(bits=5, bucket=112)",
+                           "qsgd(bits=6, norm=l2)",
+                           "qsgd(bits=7, bucket=1)",
+                           "qsgd(bits=2, norm=l2, bucket=112)",
+                           "qsgd(bits=8, bucket=20000)",
+                           "topk(100%)",
+                           "topk(30%) | qsgd(bits=4, bucket=100)",
+                           "topk(10%) | sign",
+                           "randk(50%)",
+                           "randk(10%) | natural",
+                           "randk(25%, seed=shared) | natural_dither | entropy",
+                           "fp16 | entropy",
+                           "bf16 | entropy",
+                           "none | entropy",
+                           "terngrad | entropy",
+                           "sign | entropy",
+                           "natural(bits=8) | entropy",
+                           "threshold(0.5) | bf16"}) {
     specs.emplace_back(more);
   }
   return specs;

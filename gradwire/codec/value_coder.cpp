@@ -206,8 +206,7 @@ Decoded<void> ValueCoder::decode_with(std::span<const std::byte> payload, std::s
   }
 
   const auto scales = buffers.scales.get(layout.scales);
-  std::ranges::copy(payload.first(scales.size_bytes()),
-                    std::as_writable_bytes(scales).begin());
+  std::ranges::copy(payload.first(scales.size_bytes()), std::as_writable_bytes(scales).begin());
   const auto planes = quantiser_->planes();
   std::size_t read[kPlanesMax] = {};  // bytes of each packed plane
   const auto get_plane = [&](std::size_t p, std::size_t offset, std::size_t count) {
@@ -218,26 +217,24 @@ Decoded<void> ValueCoder::decode_with(std::span<const std::byte> payload, std::s
            buffers.block);
       return std::span<const std::byte>();
     }
-    const auto packed = payload.subspan(layout.plane_offset[p] + read[p],
-                                        packed_block_bytes(planes[p], count));
+    const auto packed =
+        payload.subspan(layout.plane_offset[p] + read[p], packed_block_bytes(planes[p], count));
     unpack(planes[p], count, packed, buffers.block);
     read[p] += packed.size();
     return packed;
   };
-  kernel::for_blocks(target,
-                     [&](std::size_t offset, std::span<float> values, kernel::Ahead ahead) {
-                       const auto first_plane = get_plane(0, offset, values.size());
-                       ahead.bytes = first_plane.data() + first_plane.size();
-                       ahead.byte_count = first_plane.size();
-                       for (std::size_t p = 1; p < planes.size(); ++p) {
-                         get_plane(p, offset, values.size());
-                       }
-                       decode_block(Quantiser::DecodeBlock{.first = phase + offset,
-                                                           .scales = scales,
-                                                           .target = values,
-                                                           .ahead = ahead},
-                                    buffers.block);
-                     });
+  kernel::for_blocks(target, [&](std::size_t offset, std::span<float> values, kernel::Ahead ahead) {
+    const auto first_plane = get_plane(0, offset, values.size());
+    ahead.bytes = first_plane.data() + first_plane.size();
+    ahead.bytes_per_64 = first_plane.size() * 64 / values.size();
+    for (std::size_t p = 1; p < planes.size(); ++p) {
+      get_plane(p, offset, values.size());
+    }
+    decode_block(
+        Quantiser::DecodeBlock{
+            .first = phase + offset, .scales = scales, .target = values, .ahead = ahead},
+        buffers.block);
+  });
   return {};
 }
 

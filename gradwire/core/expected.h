@@ -21,7 +21,8 @@ template <class T, class E>
 class [[nodiscard]] Expected {
  public:
   Expected(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Expected(Unexpected<E> unexpected) : state_(std::in_place_index<1>, std::move(unexpected.error)) {}
+  Expected(Unexpected<E> unexpected)
+      : state_(std::in_place_index<1>, std::move(unexpected.error)) {}
 
   bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }

@@ -17,9 +17,9 @@ inline constexpr std::size_t kBlockElements = kBlockPages * kPageBytes / sizeof(
 
 // A hint: the memory that the work after this block will touch.
 struct Ahead {
-  const void* block = nullptr;  // kBlockElements floats, or nullptr
-  const void* bytes = nullptr;  // the symbols that belong to them, where they are read
-  std::size_t byte_count = 0;
+  const void* block = nullptr;   // kBlockElements floats, or nullptr
+  const void* bytes = nullptr;   // the symbols that belong to them, where those are read
+  std::size_t bytes_per_64 = 0;  // of them, for 64 floats
 };
 
 // Calls body(first, block, ahead) for the blocks of a span, in order.

@@ -15,16 +15,31 @@ struct Buckets {
   std::span<const float> scales;
 };
 
-// Calls body(first, count, scale) for every run of a block's n elements that lies in one bucket.
-template <class Body>
-void for_bucket_runs(std::size_t n, const Buckets& buckets, const Body& body) {
-  std::size_t left_in_bucket = buckets.elements - buckets.phase;
-  for (std::size_t first = 0, bucket = 0; first < n; ++bucket) {
-    const std::size_t count = std::min(left_in_bucket, n - first);
-    body(first, count, buckets.scales[bucket]);
-    first += count;
-    left_in_bucket = buckets.elements;
+// The runs of a block's elements that lie in one bucket, in order.
+class BucketRun {
+ public:
+  BucketRun(std::size_t elements, const Buckets& buckets)
+      : elements_(elements),
+        buckets_(buckets),
+        count_(std::min(buckets.elements - buckets.phase, elements)) {}
+
+  bool done() const { return first_ == elements_; }
+  std::size_t first() const { return first_; }
+  std::size_t count() const { return count_; }
+  float scale() const { return buckets_.scales[bucket_]; }
+
+  void next() {
+    first_ += count_;
+    count_ = std::min(buckets_.elements, elements_ - first_);
+    ++bucket_;
   }
-}
+
+ private:
+  std::size_t elements_;
+  const Buckets& buckets_;
+  std::size_t first_ = 0;
+  std::size_t count_;
+  std::size_t bucket_ = 0;
+};
 
 }  // namespace gradwire::kernel

@@ -1,8 +1,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gradwire/kernel/floats.cpp"
-#include <hwy/foreach_target.h>
-
 #include "gradwire/kernel/floats.h"
+
+#include <hwy/foreach_target.h>
 
 #include <algorithm>
 #include <bit>

@@ -1,8 +1,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gradwire/kernel/half.cpp"
-#include <hwy/foreach_target.h>
-
 #include "gradwire/kernel/half.h"
+
+#include <hwy/foreach_target.h>
 
 #include <algorithm>
 #include <bit>
@@ -16,9 +16,9 @@
 namespace gradwire::kernel {
 
 // fp16 has 10 mantissa bits, 13 fewer than a float, and exponents 112 lower: taking 112 from the
-// exponent and rounding 13 bits away leaves its bits. Below 2^-14 its values are multiples of 2^-24,
-// and a fixed-point number with 13 bits behind that point has the bits to round: |x| 2^37 + 2^23, in
-// its mantissa. Below 2^-14 that number has the larger bits and above it the moved one.
+// exponent and rounding 13 bits away leaves its bits. Below 2^-14 its values are multiples of
+// 2^-24, and a fixed-point number with 13 bits behind that point has the bits to round: |x| 2^37 +
+// 2^23, in its mantissa. Below 2^-14 that number has the larger bits and above it the moved one.
 inline constexpr std::uint32_t kFp16FixedExponent = 127 + 23;
 inline constexpr std::uint32_t kFp16Move = (kFp16FixedExponent - 112) << 23;
 inline constexpr float kFp16ToFixed = 0x1p37f;
@@ -47,8 +47,8 @@ using scalar::fp16_decode_add;
 using scalar::fp16_encode;
 #else
 
-// The bits of finite values: what `round` makes of the magnitude, and the sign. False if one was not
-// finite; the block is then to be done again by the scalar twin.
+// The bits of finite values: what `round` makes of the magnitude, and the sign. False if one was
+// not finite; the block is then to be done again by the scalar twin.
 template <class Round>
 bool encode_finite(std::span<const float> values, RandomStream stream, WideSymbolBlock symbols,
                    const Ahead& ahead, const Round& round) {
@@ -73,8 +73,8 @@ bool fp16_encode(std::span<const float> values, RandomStream stream, WideSymbolB
                  const Ahead& ahead) {
   const U32 d;
   const F32 df;
-  const bool finite = encode_finite(
-      values, stream, symbols, ahead, [&](VU magnitude, VU random) HWY_ATTR {
+  const bool finite =
+      encode_finite(values, stream, symbols, ahead, [&](VU magnitude, VU random) HWY_ATTR {
         const VU moved = hn::Add(magnitude, hn::Set(d, kFp16Move));
         const VF units = hn::Mul(hn::BitCast(df, magnitude), hn::Set(df, kFp16ToFixed));
         const VU fixed = hn::BitCast(d, hn::Add(units, hn::Set(df, kFp16FixedPoint)));
@@ -88,8 +88,8 @@ bool fp16_encode(std::span<const float> values, RandomStream stream, WideSymbolB
 bool bf16_encode(std::span<const float> values, RandomStream stream, WideSymbolBlock symbols,
                  const Ahead& ahead) {
   const U32 d;
-  const bool finite = encode_finite(
-      values, stream, symbols, ahead, [&](VU magnitude, VU random) HWY_ATTR {
+  const bool finite =
+      encode_finite(values, stream, symbols, ahead, [&](VU magnitude, VU random) HWY_ATTR {
         const VU up = hn::Add(magnitude, hn::ShiftRight<16>(random));
         return hn::ShiftRight<16>(hn::Min(up, hn::Set(d, kBf16LargestFloat)));
       });
@@ -110,10 +110,10 @@ HWY_INLINE VF float_of_fp16(const std::uint16_t* symbols) {
   const VU normal = hn::Add(hn::ShiftLeft<13>(magnitude), rebias);
   const auto is_special = hn::Gt(magnitude, hn::Set(d, kFp16Largest));
   const auto is_nan = hn::Gt(magnitude, hn::Set(d, kFp16Infinity));
-  const VU special = hn::Or(hn::Add(normal, rebias),
-                            hn::IfThenElseZero(is_nan, hn::Set(d, 1u << 22)));
-  const VF small = hn::Mul(hn::ConvertTo(F32(), hn::BitCast(I32(), magnitude)),
-                           hn::Set(F32(), 0x1p-24f));
+  const VU special =
+      hn::Or(hn::Add(normal, rebias), hn::IfThenElseZero(is_nan, hn::Set(d, 1u << 22)));
+  const VF small =
+      hn::Mul(hn::ConvertTo(F32(), hn::BitCast(I32(), magnitude)), hn::Set(F32(), 0x1p-24f));
   const auto is_small = hn::Lt(magnitude, hn::Set(d, 1u << 10));
   const VU finite = hn::IfThenElse(is_small, hn::BitCast(d, small), normal);
   return hn::BitCast(F32(), hn::Or(sign, hn::IfThenElse(is_special, special, finite)));
@@ -240,9 +240,7 @@ float float_of_fp16(std::uint16_t bits) {
   return std::bit_cast<float>(sign | wide_exponent << 23 | mantissa << 13 | quiet);
 }
 
-float float_of_bf16(std::uint16_t bits) {
-  return std::bit_cast<float>(std::uint32_t{bits} << 16);
-}
+float float_of_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
 
 }  // namespace
 

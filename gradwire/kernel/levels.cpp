@@ -1,8 +1,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gradwire/kernel/levels.cpp"
-#include <hwy/foreach_target.h>
-
 #include "gradwire/kernel/levels.h"
+
+#include <hwy/foreach_target.h>
 
 #include <algorithm>
 #include <bit>
@@ -24,8 +24,7 @@ struct LevelFactor {
   float zero = 0;    // 2^23 and the zero level
 
   LevelFactor(float scale, unsigned bits) {
-    const float most = static_cast<float>(levels_of(bits)) *
-                       static_cast<float>(1u << (23 - bits));
+    const float most = static_cast<float>(levels_of(bits)) * static_cast<float>(1u << (23 - bits));
     if (scale < 0x1p-90f) lift = 0x1p100f;
     factor = most / (scale * lift);
     while (scale * lift * factor > most) factor = std::nextafter(factor, 0.0f);
@@ -57,39 +56,39 @@ void encode_levels(std::span<const float> values, const Buckets& buckets, unsign
   const VU noise_shift = hn::Set(du, 9 + bits);
   const VU half = hn::Set(du, 1u << (22 - bits));
   const int symbol_shift = 8 - static_cast<int>(bits);
-  for_bucket_runs(
-      values.size(), buckets, [&](std::size_t first, std::size_t count, float scale) HWY_ATTR {
-        if (has_no_levels(scale)) {
-          std::memset(symbols.data() + first, static_cast<int>(levels_of(bits)), count);
-          return;
-        }
-        const LevelFactor to_fixed(scale, bits);
-        const bool lifted = to_fixed.lift != 1;
-        const VF lift = hn::Set(df, to_fixed.lift);
-        const VF factor = hn::Set(df, to_fixed.factor);
-        const VF zero = hn::Set(df, to_fixed.zero);
-        const VF most = hn::Set(df, scale);
-        const VF least = hn::Set(df, -scale);
-        RandomVectors random(stream, first);
-        values_to_symbols(
-            values.subspan(first, count), symbols.data() + first, first, ahead,
-            [&](const float* in, std::uint8_t* out) HWY_ATTR {
-              VU fixed[4];
-              for (std::size_t k = 0; k < 4; ++k) {
-                VF x = hn::LoadU(df, in + k * kLanes);
-                if constexpr (kClip) x = hn::Min(hn::Max(x, least), most);
-                if (HWY_UNLIKELY(lifted)) x = hn::Mul(x, lift);
-                const VU y = hn::BitCast(du, hn::Add(hn::Mul(x, factor), zero));
-                const VU noise = kRounding == Rounding::nearest
-                                     ? half
-                                     : hn::Shr(random.next(), noise_shift);
-                fixed[k] = hn::Add(y, noise);
-                fixed[k] = hn::Add(fixed[k], fixed[k]);  // brings the symbol to the top of byte 2
-              }
-              const VB tops = bytes_of<2>(fixed[0], fixed[1], fixed[2], fixed[3]);
-              hn::StoreU(hn::ShiftRightSame(tops, symbol_shift), d8, out);
-            });
-      });
+  for (BucketRun run(values.size(), buckets); !run.done(); run.next()) {
+    const std::size_t first = run.first(), count = run.count();
+    const float scale = run.scale();
+    if (has_no_levels(scale)) {
+      std::memset(symbols.data() + first, static_cast<int>(levels_of(bits)), count);
+      continue;
+    }
+    const LevelFactor to_fixed(scale, bits);
+    const bool lifted = to_fixed.lift != 1;
+    const VF lift = hn::Set(df, to_fixed.lift);
+    const VF factor = hn::Set(df, to_fixed.factor);
+    const VF zero = hn::Set(df, to_fixed.zero);
+    const VF most = hn::Set(df, scale);
+    const VF least = hn::Set(df, -scale);
+    RandomVectors random(stream, first);
+    values_to_symbols(
+        values.subspan(first, count), symbols.data() + first, first, ahead,
+        [&](const float* in, std::uint8_t* out) HWY_ATTR {
+          VU fixed[4];
+          for (std::size_t k = 0; k < 4; ++k) {
+            VF x = hn::LoadU(df, in + k * kLanes);
+            if constexpr (kClip) x = hn::Min(hn::Max(x, least), most);
+            if (HWY_UNLIKELY(lifted)) x = hn::Mul(x, lift);
+            const VU y = hn::BitCast(du, hn::Add(hn::Mul(x, factor), zero));
+            const VU noise =
+                kRounding == Rounding::nearest ? half : hn::Shr(random.next(), noise_shift);
+            fixed[k] = hn::Add(y, noise);
+            fixed[k] = hn::Add(fixed[k], fixed[k]);  // brings the symbol to the top of byte 2
+          }
+          const VB tops = bytes_of<2>(fixed[0], fixed[1], fixed[2], fixed[3]);
+          hn::StoreU(hn::ShiftRightSame(tops, symbol_shift), d8, out);
+        });
+  }
 }
 
 void levels_encode(std::span<const float> values, const Buckets& buckets,
@@ -111,16 +110,17 @@ void decode_levels(ConstSymbolBlock symbols, const Buckets& buckets, unsigned bi
   const hn::Rebind<std::uint8_t, I32> d8;
   const auto zero_level = hn::Set(di, static_cast<std::int32_t>(levels_of(bits)));
   const VF unit = hn::Set(df, 1.0f / static_cast<float>(levels_of(bits)));
-  for_bucket_runs(
-      target.size(), buckets, [&](std::size_t first, std::size_t count, float scale) HWY_ATTR {
-        const VF vscale = hn::Set(df, scale);
-        symbols_to_target(
-            target.subspan(first, count), first, ahead, write, [&](std::size_t i) HWY_ATTR {
-              const auto code = hn::PromoteTo(di, hn::LoadU(d8, symbols.data() + first + i));
-              const VF level = hn::ConvertTo(df, hn::Sub(code, zero_level));
-              return hn::Mul(hn::Mul(level, unit), vscale);
-            });
-      });
+  for (BucketRun run(target.size(), buckets); !run.done(); run.next()) {
+    const std::size_t first = run.first(), count = run.count();
+    const float scale = run.scale();
+    const VF vscale = hn::Set(df, scale);
+    symbols_to_target(
+        target.subspan(first, count), first, ahead, write, [&](std::size_t i) HWY_ATTR {
+          const auto code = hn::PromoteTo(di, hn::LoadU(d8, symbols.data() + first + i));
+          const VF level = hn::ConvertTo(df, hn::Sub(code, zero_level));
+          return hn::Mul(hn::Mul(level, unit), vscale);
+        });
+  }
 }
 
 void levels_decode(ConstSymbolBlock symbols, const Buckets& buckets, unsigned bits,
@@ -172,11 +172,13 @@ void decode_levels(ConstSymbolBlock symbols, const Buckets& buckets, unsigned bi
                    std::span<float> target, Write write) {
   const auto u = static_cast<int>(levels_of(bits));
   const float unit = 1.0f / static_cast<float>(u);
-  for_bucket_runs(target.size(), buckets, [&](std::size_t first, std::size_t count, float scale) {
+  for (BucketRun run(target.size(), buckets); !run.done(); run.next()) {
+    const std::size_t first = run.first(), count = run.count();
+    const float scale = run.scale();
     for (std::size_t j = first; j < first + count; ++j) {
       write(target[j], static_cast<float>(symbols[j] - u) * unit * scale);
     }
-  });
+  }
 }
 
 }  // namespace
@@ -185,7 +187,9 @@ void levels_encode(std::span<const float> values, const Buckets& buckets,
                    const LevelsSetting& setting, RandomStream stream, SymbolBlock symbols,
                    const Ahead& /*ahead*/) {
   const unsigned places = 23 - setting.bits;  // behind the point
-  for_bucket_runs(values.size(), buckets, [&](std::size_t first, std::size_t count, float scale) {
+  for (BucketRun run(values.size(), buckets); !run.done(); run.next()) {
+    const std::size_t first = run.first(), count = run.count();
+    const float scale = run.scale();
     const bool none = has_no_levels(scale);
     const LevelFactor to_fixed(none ? 1 : scale, setting.bits);
     for (std::size_t j = first; j < first + count; ++j) {
@@ -201,7 +205,7 @@ void levels_encode(std::span<const float> values, const Buckets& buckets,
       const std::uint32_t fixed = (std::bit_cast<std::uint32_t>(y) & 0x7fffffu) + noise;
       symbols[j] = static_cast<std::uint8_t>(fixed >> places);
     }
-  });
+  }
 }
 
 void levels_decode(ConstSymbolBlock symbols, const Buckets& buckets, unsigned bits,

@@ -1,8 +1,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gradwire/kernel/natural.cpp"
-#include <hwy/foreach_target.h>
-
 #include "gradwire/kernel/natural.h"
+
+#include <hwy/foreach_target.h>
 
 #include <algorithm>
 #include <bit>
@@ -52,8 +52,8 @@ bool natural_encode(std::span<const float> values, RandomStream stream, SymbolBl
   const U8 d8;
   RandomVectors random(stream, 0);
   // A carry out of the mantissa rounds up. Subnormals, values at the top and non-finite ones have
-  // rules of their own: they may show as an exponent of 1 or 255, or a NaN as a carry into its sign.
-  // Then the block is done again by the rules.
+  // rules of their own: they may show as an exponent of 1 or 255, or a NaN as a carry into its
+  // sign. Then the block is done again by the rules.
   VB rare = hn::Set(d8, 1);  // becomes zero somewhere
   VU flipped = hn::Zero(d);  // gets a sign bit somewhere
   for_groups(values, 0, ahead, [&](std::size_t i, const float* in) HWY_ATTR {
@@ -84,24 +84,24 @@ void natural_bytes_encode(std::span<const float> values, const Buckets& buckets,
                           const Ahead& ahead) {
   const U8 d;
   HWY_NAMESPACE::natural_encode(values, stream, symbols, signs, ahead);
-  for_bucket_runs(
-      values.size(), buckets, [&](std::size_t first, std::size_t count, float scale) HWY_ATTR {
-        const ExponentShift shift(scale);
-        if (first % kGroup != 0 || count % kGroup != 0) {
-          scalar::to_symbols(shift, first, count, symbols, signs);
-          return;
-        }
-        for (std::size_t i = first; i < first + count; i += kGroup) {
-          const VB e = hn::LoadU(d, symbols.data() + i);
-          const VB moved = hn::Add(hn::SaturatedSub(e, hn::Set(d, shift.down)),
-                                   hn::Set(d, shift.up));
-          const VB level = hn::IfThenZeroElse(hn::Eq(e, hn::Zero(d)), moved);
-          std::uint8_t bits[8] = {};
-          std::memcpy(bits, signs.data() + i / 8, kGroup / 8);
-          const VB sign = hn::IfThenElseZero(hn::LoadMaskBits(d, bits), hn::Set(d, 0x80));
-          hn::StoreU(hn::Or(level, sign), d, symbols.data() + i);
-        }
-      });
+  for (BucketRun run(values.size(), buckets); !run.done(); run.next()) {
+    const std::size_t first = run.first(), count = run.count();
+    const float scale = run.scale();
+    const ExponentShift shift(scale);
+    if (first % kGroup != 0 || count % kGroup != 0) {
+      scalar::to_symbols(shift, first, count, symbols, signs);
+      continue;
+    }
+    for (std::size_t i = first; i < first + count; i += kGroup) {
+      const VB e = hn::LoadU(d, symbols.data() + i);
+      const VB moved = hn::Add(hn::SaturatedSub(e, hn::Set(d, shift.down)), hn::Set(d, shift.up));
+      const VB level = hn::IfThenZeroElse(hn::Eq(e, hn::Zero(d)), moved);
+      std::uint8_t bits[8] = {};
+      std::memcpy(bits, signs.data() + i / 8, kGroup / 8);
+      const VB sign = hn::IfThenElseZero(hn::LoadMaskBits(d, bits), hn::Set(d, 0x80));
+      hn::StoreU(hn::Or(level, sign), d, symbols.data() + i);
+    }
+  }
 }
 
 template <class Write>
@@ -212,9 +212,11 @@ void natural_bytes_encode(std::span<const float> values, const Buckets& buckets,
                           RandomStream stream, SymbolBlock symbols, BitBlock signs,
                           const Ahead& ahead) {
   scalar::natural_encode(values, stream, symbols, signs, ahead);
-  for_bucket_runs(values.size(), buckets, [&](std::size_t first, std::size_t count, float scale) {
+  for (BucketRun run(values.size(), buckets); !run.done(); run.next()) {
+    const std::size_t first = run.first(), count = run.count();
+    const float scale = run.scale();
     scalar::to_symbols(ExponentShift(scale), first, count, symbols, signs);
-  });
+  }
 }
 
 void natural_decode(ConstSymbolBlock exponents, ConstBitBlock signs, std::span<float> target,

@@ -26,12 +26,10 @@ TEST(NaturalKernel, EncodesAsItsScalarTwin) {
 
 // One special value among usual ones, so that nothing else makes the kernel take its slow path.
 TEST(NaturalKernel, OneSpecialValueIsEncodedAsByItsScalarTwin) {
-  const float specials[] = {std::numeric_limits<float>::quiet_NaN(),
-                            -std::bit_cast<float>(0x7fffffffu),
-                            std::bit_cast<float>(0x7f800001u),
-                            std::numeric_limits<float>::infinity(),
-                            std::numeric_limits<float>::max(),
-                            1e-39f};
+  const float specials[] = {
+      std::numeric_limits<float>::quiet_NaN(), -std::bit_cast<float>(0x7fffffffu),
+      std::bit_cast<float>(0x7f800001u),       std::numeric_limits<float>::infinity(),
+      std::numeric_limits<float>::max(),       1e-39f};
   for_each_target([&](const std::string& target) {
     SCOPED_TRACE(target);
     std::vector<float> values(128, 1.5f);

@@ -1,8 +1,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gradwire/kernel/pack.cpp"
-#include <hwy/foreach_target.h>
-
 #include "gradwire/kernel/pack.h"
+
+#include <hwy/foreach_target.h>
 
 #include <algorithm>
 #include <cstring>
@@ -16,10 +16,10 @@ namespace gradwire::kernel {
 
 // One field of the symbols and its part of the packed bytes.
 struct Field {
-  unsigned width;       // 4, 2 or 1
-  unsigned shift;       // where the field starts in a symbol
-  std::size_t offset;   // where the part starts in the packed bytes
-  std::size_t bytes;    // of the part
+  unsigned width;      // 4, 2 or 1
+  unsigned shift;      // where the field starts in a symbol
+  std::size_t offset;  // where the part starts in the packed bytes
+  std::size_t bytes;   // of the part
 };
 
 template <class Body>
@@ -90,8 +90,7 @@ bool unpack_field(const std::uint8_t* packed, Field field, std::uint8_t* symbols
       VB bits = hn::And(fields, mask);
       fields = hn::ShiftRight<kWidth>(fields);
       if (field.shift != 0) {
-        bits = hn::Or(hn::ShiftLeftSame(bits, static_cast<int>(field.shift)),
-                      hn::LoadU(d, symbol));
+        bits = hn::Or(hn::ShiftLeftSame(bits, static_cast<int>(field.shift)), hn::LoadU(d, symbol));
       }
       hn::StoreU(bits, d, symbol);
     }
@@ -129,20 +128,20 @@ bool unpack_single_bits(const std::uint8_t* packed, std::size_t n, Field field,
 void pack_bits(SymbolBlock symbols, std::size_t n, unsigned bits, SymbolBlock packed) {
   std::memset(symbols.data() + n, 0, 8);
   for_fields(n, bits, [&](Field field) HWY_ATTR {
-    const bool done =
-        field.width == 4   ? pack_field<4>(symbols.data(), field, packed.data())
-        : field.width == 2 ? pack_field<2>(symbols.data(), field, packed.data())
-                           : pack_single_bits(symbols.data(), n, field, packed.data());
+    const bool done = field.width == 4 ? pack_field<4>(symbols.data(), field, packed.data())
+                      : field.width == 2
+                          ? pack_field<2>(symbols.data(), field, packed.data())
+                          : pack_single_bits(symbols.data(), n, field, packed.data());
     if (!done) scalar::pack_field(symbols, n, field, packed);
   });
 }
 
 void unpack_bits(ConstSymbolBlock packed, std::size_t n, unsigned bits, SymbolBlock symbols) {
   for_fields(n, bits, [&](Field field) HWY_ATTR {
-    const bool done =
-        field.width == 4   ? unpack_field<4>(packed.data(), field, symbols.data())
-        : field.width == 2 ? unpack_field<2>(packed.data(), field, symbols.data())
-                           : unpack_single_bits(packed.data(), n, field, symbols.data());
+    const bool done = field.width == 4 ? unpack_field<4>(packed.data(), field, symbols.data())
+                      : field.width == 2
+                          ? unpack_field<2>(packed.data(), field, symbols.data())
+                          : unpack_single_bits(packed.data(), n, field, symbols.data());
     if (!done) scalar::unpack_field(packed, n, field, symbols);
   });
 }

@@ -2,8 +2,8 @@
 //
 // A symbol of b bits is cut into fields of 4, 2 and 1 bits (those that add up to b), lowest bits
 // first, and each field has a part of its own. With n symbols, a part of w-bit fields has
-// m = ceil(n w / 8) bytes. For w = 4 and 2, byte i holds the fields of symbols i, i + m, i + 2m, ...
-// from its low bits up; for w = 1, byte i holds symbols 8i to 8i + 7. Trits lie five to a byte:
+// m = ceil(n w / 8) bytes. For w = 4 and 2, byte i holds the fields of symbols i, i + m, i + 2m,
+// ... from its low bits up; for w = 1, byte i holds symbols 8i to 8i + 7. Trits lie five to a byte:
 // byte i is t(i) + 3 t(i+m) + 9 t(i+2m) + 27 t(i+3m) + 81 t(i+4m), m = ceil(n / 5). So every
 // machine packs in whole vectors, whatever their width.
 #pragma once

@@ -1,8 +1,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gradwire/kernel/relative.cpp"
-#include <hwy/foreach_target.h>
-
 #include "gradwire/kernel/relative.h"
+
+#include <hwy/foreach_target.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gradwire/kernel/select.cpp"
-#include <hwy/foreach_target.h>
-
 #include "gradwire/kernel/select.h"
+
+#include <hwy/foreach_target.h>
 
 #include <bit>
 

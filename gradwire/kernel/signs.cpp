@@ -1,8 +1,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gradwire/kernel/signs.cpp"
-#include <hwy/foreach_target.h>
-
 #include "gradwire/kernel/signs.h"
+
+#include <hwy/foreach_target.h>
 
 #include <cmath>
 
@@ -21,9 +21,8 @@ using scalar::signs_encode;
 void signs_encode(std::span<const float> values, BitBlock signs, const Ahead& ahead) {
   const U32 d;
   for_groups(values, 0, ahead, [&](std::size_t i, const float* in) HWY_ATTR {
-    const auto vector = [&](std::size_t k) HWY_ATTR {
-      return hn::BitCast(d, hn::LoadU(F32(), in + k * kLanes));
-    };
+    const auto vector = [&](std::size_t k)
+                            HWY_ATTR { return hn::BitCast(d, hn::LoadU(F32(), in + k * kLanes)); };
     store_signs(vector(0), vector(1), vector(2), vector(3), signs.data() + i / 8);
   });
 }

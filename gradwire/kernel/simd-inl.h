@@ -73,17 +73,16 @@ class RandomVectors {
 // Asks for the part of what lies ahead that stands for elements i to i + kGroup of this block.
 HWY_INLINE void prefetch(const Ahead& ahead, std::size_t i) {
   constexpr std::size_t kLineBytes = 64;
+  constexpr std::size_t kLineElements = kLineBytes / sizeof(float);
   if (ahead.block == nullptr) return;
-  const char* page = static_cast<const char*>(ahead.block);
-  for (std::size_t line = i * sizeof(float) / kLineBytes;
-       line * kLineBytes < (i + kGroup) * sizeof(float); ++line) {
-    __builtin_prefetch(page + line % kBlockPages * kPageBytes + line / kBlockPages * kLineBytes);
+  const std::size_t line = i / kLineElements;
+  const char* block = static_cast<const char*>(ahead.block) + line % kBlockPages * kPageBytes +
+                      line / kBlockPages * kLineBytes;
+  for (std::size_t k = 0; k < kGroup / kLineElements; ++k) {
+    __builtin_prefetch(block + k * kPageBytes);
   }
-  const char* bytes = static_cast<const char*>(ahead.bytes);
-  for (std::size_t at = ahead.byte_count * i / kBlockElements;
-       at < ahead.byte_count * (i + kGroup) / kBlockElements; at += kLineBytes) {
-    __builtin_prefetch(bytes + at);
-  }
+  const char* bytes = static_cast<const char*>(ahead.bytes) + i * ahead.bytes_per_64 / 64;
+  for (std::size_t k = 0; k < ahead.bytes_per_64; k += kLineBytes) __builtin_prefetch(bytes + k);
 }
 
 // One byte of each lane of four vectors, in order.

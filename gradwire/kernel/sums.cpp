@@ -1,8 +1,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gradwire/kernel/sums.cpp"
-#include <hwy/foreach_target.h>
-
 #include "gradwire/kernel/sums.h"
+
+#include <hwy/foreach_target.h>
 
 #include <algorithm>
 #include <bit>
@@ -174,7 +174,8 @@ void bucket_scales(std::span<const float> values, std::size_t bucket_elements, N
                    [&](std::size_t, const float* in) HWY_ATTR { largest.add_group(in); });
       }
     }
-    scale = norm == Norm::l2 ? scale_from_squares(squares) : scale_from_largest(largest.get(), norm);
+    scale =
+        norm == Norm::l2 ? scale_from_squares(squares) : scale_from_largest(largest.get(), norm);
     first += bucket.size();
   }
 }

@@ -65,10 +65,12 @@ inline TestValues test_values(Input input, std::size_t n, std::size_t shift, std
   for (std::uint32_t j = 0; j < test.memory.size(); ++j) {
     const std::uint32_t bits = random.at(2 * j);
     const double u1 = (random.at(2 * j + 1) + 1.0) / 4294967296.0;
-    const double normal = std::sqrt(-2 * std::log(u1)) * std::cos(6.283185307179586 * bits / 0x1p32);
+    const double normal =
+        std::sqrt(-2 * std::log(u1)) * std::cos(6.283185307179586 * bits / 0x1p32);
     float value = static_cast<float>(normal);
     if (input == Input::wide) value = std::bit_cast<float>(bits & 0xbfffffffu);  // finite, any size
-    if (input == Input::hostile && bits % 5 == 0) value = specials[(bits >> 8) % std::size(specials)];
+    if (input == Input::hostile && bits % 5 == 0)
+      value = specials[(bits >> 8) % std::size(specials)];
     test.memory[j] = value;
   }
   test.values = std::span<const float>(test.memory).subspan(shift);
