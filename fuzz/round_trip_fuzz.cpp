@@ -20,15 +20,13 @@ std::vector<std::unique_ptr<const Codec>> make_fuzzed_codecs() {
   return codecs;
 }
 
-// Repeated, so that short inputs reach the code for many blocks.
-std::vector<float> read_tensor(std::span<const std::byte> bytes, std::size_t repeats) {
-  std::vector<float> values(std::min(bytes.size() / sizeof(float), kElementsMax));
-  if (values.empty()) return values;
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
-  const std::size_t own = values.size();
-  values.resize(std::min(own * std::max<std::size_t>(1, repeats), kElementsMax));
-  for (std::size_t i = own; i < values.size(); ++i) {
-    std::memcpy(&values[i], &values[i - own], sizeof(float));
+std::vector<float> read_tensor(std::span<const std::byte> bytes, bool repeated) {
+  const std::size_t own = std::min(bytes.size() / sizeof(float), kElementsMax);
+  if (own == 0) return {};
+  std::vector<float> values(repeated ? kElementsMax : own);
+  for (std::size_t first = 0; first < values.size(); first += own) {
+    std::memcpy(values.data() + first, bytes.data(),
+                std::min(own, values.size() - first) * sizeof(float));
   }
   return values;
 }
@@ -39,8 +37,8 @@ void test_input(std::span<const std::byte> input) {
   static const std::vector<std::unique_ptr<const Codec>> codecs = make_fuzzed_codecs();
   if (input.size() < kValuesAt) return;
   const Codec& codec = *codecs[load_le<std::uint8_t>(input, kCodecAt) % codecs.size()];
-  const std::vector<float> tensor =
-      read_tensor(input.subspan(kValuesAt), load_le<std::uint8_t>(input, kRepeatsAt));
+  const bool repeated = load_le<std::uint8_t>(input, kRepeatedAt) >= kRepeatedFrom;
+  const std::vector<float> tensor = read_tensor(input.subspan(kValuesAt), repeated);
   check_round_trip(codec, tensor, load_le<std::uint64_t>(input, kSeedAt));
 }
 

@@ -135,10 +135,10 @@ Bytes decode_input(const Codec& codec, std::span<const float> tensor) {
   return input;
 }
 
-Bytes round_trip_input(std::size_t codec, std::uint8_t repeats, std::span<const float> tensor) {
+Bytes round_trip_input(std::size_t codec, bool repeated, std::span<const float> tensor) {
   Bytes input(kValuesAt);
   store_le(input, kCodecAt, static_cast<std::uint8_t>(codec));
-  store_le(input, kRepeatsAt, repeats);
+  store_le(input, kRepeatedAt, repeated ? kRepeatedFrom : std::uint8_t{0});
   store_le<std::uint64_t>(input, kSeedAt, codec * tensor.size());
   append(input, bytes_of(tensor));
   return input;
@@ -177,10 +177,11 @@ Bytes gw_file(const Codec& codec, std::span<const float> tensor,
 bool has_small_payloads(std::string_view spec) { return spec.find("entropy") != spec.npos; }
 
 void write_decode_seeds(const std::filesystem::path& root) {
+  constexpr std::size_t kLengths[] = {0, 1, 7, 65, 513, 2000};
   for (const FuzzedCodec& fuzzed : kFuzzedCodecs) {
     SeedWriter seeds(root, "decode_" + std::string(fuzzed.name));
     const auto codec = make_codec(fuzzed.spec);
-    for (const std::size_t elements : {0, 1, 7, 65, 513, 2000}) {
+    for (const std::size_t elements : kLengths) {
       for (const auto& tensor : some_tensors(elements)) seeds.write(decode_input(*codec, tensor));
     }
     seeds.write(decode_input(*codec, gaussian(8193)));
@@ -194,8 +195,10 @@ void write_decode_seeds(const std::filesystem::path& root) {
 void write_round_trip_seeds(const std::filesystem::path& root) {
   SeedWriter seeds(root, "round_trip");
   for (std::size_t codec = 0; codec < std::size(kFuzzedCodecs); ++codec) {
-    for (const auto& tensor : some_tensors(200)) seeds.write(round_trip_input(codec, 1, tensor));
-    seeds.write(round_trip_input(codec, 0xff, unusual(50)));
+    for (const auto& tensor : some_tensors(200)) {
+      seeds.write(round_trip_input(codec, false, tensor));
+    }
+    seeds.write(round_trip_input(codec, true, unusual(50)));
   }
 }
 

@@ -65,7 +65,8 @@ void test_input(std::span<const std::byte> input) {
   if (!codec) return;
   GW_CHECK(spec);
   GW_CHECK(make_codec((*codec)->spec())->spec() == (*codec)->spec());
-  for (const std::size_t elements : {0, 1, 1000, 1 << 24}) check_guarantee(**codec, elements);
+  constexpr std::size_t kLengths[] = {0, 1, 1000, 1 << 24};
+  for (const std::size_t elements : kLengths) check_guarantee(**codec, elements);
   static const std::vector<float> tensor = some_tensor();
   check_round_trip(**codec, tensor, input.size());
 }

@@ -50,7 +50,7 @@ class NaturalInBytes final : public BucketQuantiser {
     const Measured measured = measure_block(block);
     kernel::natural_bytes_encode(block.values(), measured.buckets, block.random,
                                  kernel::SymbolBlock(out.symbols), kernel::BitBlock(out.bits),
-                                 measured.ahead);
+                                 block.ahead);
     return measured.finite;
   }
   void decode(const BlockSymbols& in, const DecodeBlock& block) const override {

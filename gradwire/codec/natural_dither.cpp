@@ -32,7 +32,7 @@ class NaturalDither final : public BucketQuantiser {
   bool encode(const EncodeBlock& block, BlockSymbols& out) const override {
     const Measured measured = measure_block(block);
     kernel::dither_encode(block.values(), measured.buckets, dither_, block.random,
-                          kernel::SymbolBlock(out.symbols), measured.ahead);
+                          kernel::SymbolBlock(out.symbols), block.ahead);
     return measured.finite;
   }
   void decode(const BlockSymbols& in, const DecodeBlock& block) const override {

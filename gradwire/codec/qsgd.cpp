@@ -39,7 +39,7 @@ class Qsgd final : public BucketQuantiser {
   bool encode(const EncodeBlock& block, BlockSymbols& out) const override {
     const Measured measured = measure_block(block);
     kernel::levels_encode(block.values(), measured.buckets, setting_, block.random,
-                          kernel::SymbolBlock(out.symbols), measured.ahead);
+                          kernel::SymbolBlock(out.symbols), block.ahead);
     return measured.finite;
   }
   void decode(const BlockSymbols& in, const DecodeBlock& block) const override {

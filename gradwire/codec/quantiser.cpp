@@ -20,15 +20,13 @@ BucketQuantiser::Measured BucketQuantiser::measure_block(const EncodeBlock& bloc
   const std::size_t new_to = (begin + block.count - 1) / bucket_elements_ + 1;
 
   Measured measured{.buckets = {bucket_elements_, begin % bucket_elements_,
-                                block.scales.subspan(own_bucket - first_bucket)},
-                    .ahead = block.ahead};
+                                block.scales.subspan(own_bucket - first_bucket)}};
   if (new_from == new_to) return measured;
   const std::size_t values_from = new_from * bucket_elements_;
   const std::size_t values_to = std::min(new_to * bucket_elements_, slice.values.size());
   const auto scales = block.scales.subspan(new_from - first_bucket, new_to - new_from);
   kernel::bucket_scales(slice.values.subspan(values_from, values_to - values_from),
-                        bucket_elements_, norm_, scales, block.ahead);
-  measured.ahead = {};
+                        bucket_elements_, norm_, scales);
   measured.finite =
       std::none_of(scales.begin(), scales.end(), [](float scale) { return std::isnan(scale); });
   return measured;

@@ -84,7 +84,6 @@ class BucketQuantiser : public Quantiser {
 
   struct Measured {
     kernel::Buckets buckets;
-    kernel::Ahead ahead;  // what is still to be asked for
     bool finite = true;
   };
   // Computes the scales that are new with this block.

@@ -22,7 +22,7 @@ std::vector<float> scales_for(std::span<const float> values, const Setting& sett
   std::vector<float> scales((setting.phase + values.size()) / setting.bucket + 1);
   float norm = 0;
   if (!values.empty()) {
-    scalar::bucket_scales(values, values.size(), setting.norm, {&norm, 1}, {});
+    scalar::bucket_scales(values, values.size(), setting.norm, {&norm, 1});
   }
   for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = i % 7 == 3 ? 0.0f : norm;
   return scales;

@@ -53,7 +53,7 @@ TEST(LevelsKernel, EncodesUnclippedAsItsScalarTwinAndInRange) {
     for (unsigned bits = 2; bits <= 8; ++bits) {
       for (const Rounding rounding : {Rounding::stochastic, Rounding::nearest}) {
         std::vector<float> scales((values.size() + 99) / 100);
-        scalar::bucket_scales(values, 100, Norm::linf, scales, {});
+        scalar::bucket_scales(values, 100, Norm::linf, scales);
         const Buckets buckets{100, 0, scales};
         SymbolMemory simd, twin;
         levels_encode(values, buckets, {bits, rounding, false}, stream, simd.block(), {});

@@ -58,7 +58,7 @@ TEST(NaturalKernel, EncodesBytesAsItsScalarTwin) {
     if (!is_finite_magnitude(scalar::largest_magnitude(values))) return;
     for (const std::size_t bucket : {512ul, 100ul, 64ul}) {
       std::vector<float> scales((values.size() + bucket - 1) / bucket);
-      scalar::bucket_scales(values, bucket, Norm::power_of_two, scales, {});
+      scalar::bucket_scales(values, bucket, Norm::power_of_two, scales);
       const Buckets buckets{bucket, 0, scales};
       Planes simd, twin;
       natural_bytes_encode(values, buckets, stream, simd.exponents.block(), BitBlock(simd.signs),

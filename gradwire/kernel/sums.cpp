@@ -148,17 +148,16 @@ Moments moments(std::span<const float> values) {
   return {sum, squares, largest.get()};
 }
 
-HWY_INLINE double sum_of_squares(std::span<const float> values, std::size_t first,
-                                 const Ahead& ahead) {
+HWY_INLINE double sum_of_squares(std::span<const float> values) {
   Lanes lanes;
-  for_groups(values, first, ahead, [&](std::size_t, const float* in) HWY_ATTR {
+  for_groups(values, 0, {}, [&](std::size_t, const float* in) HWY_ATTR {
     for_doubles(in, [&](std::size_t part, VD x) HWY_ATTR { lanes.add(part, hn::Mul(x, x)); });
   });
   return lanes.fold();
 }
 
 void bucket_scales(std::span<const float> values, std::size_t bucket_elements, Norm norm,
-                   std::span<float> scales, const Ahead& ahead) {
+                   std::span<float> scales) {
   std::size_t first = 0;
   for (float& scale : scales) {
     const auto bucket = values.subspan(first, HWY_MIN(bucket_elements, values.size() - first));
@@ -166,11 +165,10 @@ void bucket_scales(std::span<const float> values, std::size_t bucket_elements, N
     double squares = 0;
     for (std::size_t i = 0; i < bucket.size(); i += kBlockElements) {
       const auto block = bucket.subspan(i, HWY_MIN(kBlockElements, bucket.size() - i));
-      const Ahead hint = first + i < kBlockElements ? ahead : Ahead{};
       if (norm == Norm::l2) {
-        squares += sum_of_squares(block, first + i, hint);
+        squares += sum_of_squares(block);
       } else {
-        for_groups(block, first + i, hint,
+        for_groups(block, 0, {},
                    [&](std::size_t, const float* in) HWY_ATTR { largest.add_group(in); });
       }
     }
@@ -204,10 +202,10 @@ MagnitudeSum sum_magnitudes(std::span<const float> values) {
 Moments moments(std::span<const float> values) { return HWY_DYNAMIC_DISPATCH(moments)(values); }
 
 void bucket_scales(std::span<const float> values, std::size_t bucket_elements, Norm norm,
-                   std::span<float> scales, const Ahead& ahead) {
+                   std::span<float> scales) {
   GW_CHECK(bucket_elements > 0);
   GW_CHECK(scales.size() == (values.size() + bucket_elements - 1) / bucket_elements);
-  HWY_DYNAMIC_DISPATCH(bucket_scales)(values, bucket_elements, norm, scales, ahead);
+  HWY_DYNAMIC_DISPATCH(bucket_scales)(values, bucket_elements, norm, scales);
 }
 
 namespace scalar {
@@ -247,7 +245,7 @@ Moments moments(std::span<const float> values) {
 }
 
 void bucket_scales(std::span<const float> values, std::size_t bucket_elements, Norm norm,
-                   std::span<float> scales, const Ahead& /*ahead*/) {
+                   std::span<float> scales) {
   for (float& scale : scales) {
     const auto bucket = values.first(std::min(bucket_elements, values.size()));
     scale = norm == Norm::l2 ? scale_from_squares(sum_of(bucket, square))

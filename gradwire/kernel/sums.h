@@ -33,16 +33,16 @@ enum class Norm {
 };
 
 // The scale of each bucket: its norm, at most the largest float; NaN if a value is not finite. The
-// last bucket may be short. `ahead` is what follows the first block of values.
+// last bucket may be short.
 void bucket_scales(std::span<const float> values, std::size_t bucket_elements, Norm norm,
-                   std::span<float> scales, const Ahead& ahead);
+                   std::span<float> scales);
 
 namespace scalar {
 std::uint32_t largest_magnitude(std::span<const float> values);
 MagnitudeSum sum_magnitudes(std::span<const float> values);
 Moments moments(std::span<const float> values);
 void bucket_scales(std::span<const float> values, std::size_t bucket_elements, Norm norm,
-                   std::span<float> scales, const Ahead& ahead);
+                   std::span<float> scales);
 }  // namespace scalar
 
 }  // namespace gradwire::kernel
