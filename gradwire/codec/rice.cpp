@@ -38,22 +38,27 @@ class BitWriter {
   void put(std::uint64_t bits, unsigned count) {  // count <= 32
     pending_ |= bits << pending_bits_;
     pending_bits_ += count;
-    while (pending_bits_ >= 8) {
-      *out_++ = static_cast<std::byte>(pending_ & 0xff);
-      pending_ >>= 8;
-      pending_bits_ -= 8;
+    if (pending_bits_ >= 32) {
+      flush(4);
+      pending_ >>= 32;
+      pending_bits_ -= 32;
     }
   }
   void put_unary(std::uint64_t zeros) {
-    for (; zeros >= 32; zeros -= 32) put(0, 32);
+    for (; zeros >= 31; zeros -= 31) put(0, 31);
     put(std::uint64_t{1} << zeros, static_cast<unsigned>(zeros) + 1);
   }
   std::byte* finish() {
-    if (pending_bits_ > 0) put(0, 8 - pending_bits_);
+    flush((pending_bits_ + 7) / 8);
     return out_;
   }
 
  private:
+  void flush(std::size_t bytes) {
+    std::memcpy(out_, &pending_, bytes);
+    out_ += bytes;
+  }
+
   std::byte* out_;
   std::uint64_t pending_ = 0;
   unsigned pending_bits_ = 0;

@@ -61,17 +61,37 @@ void select_all_above(std::span<const float> tensor, std::uint32_t threshold, Sc
   scale.values.resize(kept);
 }
 
-// Keeps those elements of the selection for which keep(i) says so, i in order.
+// Keeps those elements of the selection for which keep(index, value) says so, in order.
 template <class Keep>
 void filter(Scale& scale, const Keep& keep) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < scale.indices.size(); ++i) {
-    if (!keep(i)) continue;
-    scale.indices[kept] = scale.indices[i];
-    scale.values[kept++] = scale.values[i];
+    const std::uint32_t index = scale.indices[i];
+    const float value = scale.values[i];
+    scale.indices[kept] = index;
+    scale.values[kept] = value;
+    kept += keep(index, value) ? 1 : 0;  // no branch: it would be hard to predict
   }
   scale.indices.resize(kept);
   scale.values.resize(kept);
+}
+
+// The k-th largest of the magnitudes, none of which is below `least`. Counting by their upper bits
+// first leaves few to sort. Changes the order of the magnitudes.
+std::uint32_t kth_largest(std::span<std::uint32_t> magnitudes, std::size_t k, std::uint32_t least) {
+  constexpr std::size_t kBins = 4096;
+  std::uint32_t counts[kBins] = {};
+  const std::uint32_t span = *std::max_element(magnitudes.begin(), magnitudes.end()) - least;
+  const int shift = std::max(0, static_cast<int>(std::bit_width(span)) - 12);
+  for (const std::uint32_t bits : magnitudes) ++counts[(bits - least) >> shift];
+  std::size_t bin = kBins - 1;
+  for (; counts[bin] < k; --bin) k -= counts[bin];
+  const auto end = std::partition(magnitudes.begin(), magnitudes.end(), [&](std::uint32_t bits) {
+    return (bits - least) >> shift == bin;
+  });
+  const auto kth = magnitudes.begin() + static_cast<std::ptrdiff_t>(k - 1);
+  std::nth_element(magnitudes.begin(), kth, end, std::greater<>());
+  return *kth;
 }
 
 // A threshold that, going by a sample, somewhat more than k of the elements are above.
@@ -79,12 +99,18 @@ class ThresholdSample {
  public:
   ThresholdSample(std::span<const float> tensor, std::size_t k, std::vector<std::uint32_t>& memory)
       : sample_(memory) {
+    // Four neighbours share a cache line, and its price.
     constexpr std::size_t kSample = 16384;
+    constexpr std::size_t kNeighbours = 4;
     constexpr RandomStream kPlaces{0x5bd1e995u, 0x9e3779b1u};
-    sample_.resize(std::min(tensor.size(), kSample));
-    for (std::size_t i = 0; i < sample_.size(); ++i) {
-      const std::uint64_t random = kPlaces.at(static_cast<std::uint32_t>(i));
-      sample_[i] = magnitude(tensor[random * tensor.size() >> 32]);
+    sample_.clear();
+    const std::size_t count = std::min(tensor.size() / kNeighbours, kSample / kNeighbours);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint64_t random = kPlaces.at(i);
+      const auto from = (random * (tensor.size() / kNeighbours) >> 32) * kNeighbours;
+      for (const float value : tensor.subspan(from, kNeighbours)) {
+        sample_.push_back(magnitude(value));
+      }
     }
     const double expected = static_cast<double>(k) * static_cast<double>(sample_.size()) /
                             static_cast<double>(tensor.size());
@@ -140,7 +166,7 @@ class TopK final : public Sparsifier {
     scale.values.clear();
     if (k == 0) return;
     ThresholdSample sample(tensor, k, scale.scratch);
-    std::uint32_t threshold;
+    std::uint32_t threshold = 0;
     do {
       threshold = sample.next();
       select_all_above(tensor, threshold, scale);
@@ -154,28 +180,23 @@ class TopK final : public Sparsifier {
     if (scale.indices.size() < k) {
       add_zeros(tensor, k, scale);
     } else {
-      keep_largest(k, scale);
+      keep_largest(k, threshold, scale);
     }
   }
 
  private:
-  static void keep_largest(std::size_t k, Scale& scale) {
+  static void keep_largest(std::size_t k, std::uint32_t threshold, Scale& scale) {
     std::vector<std::uint32_t>& magnitudes = scale.scratch;
     resize_amply(magnitudes, scale.values.size());
     std::transform(scale.values.begin(), scale.values.end(), magnitudes.begin(), magnitude);
-    const auto last = magnitudes.begin() + static_cast<std::ptrdiff_t>(k - 1);
-    std::nth_element(magnitudes.begin(), last, magnitudes.end(), std::greater<>());
-    const std::uint32_t least = *last;
-    const auto above = static_cast<std::size_t>(std::count_if(
-        magnitudes.begin(), last, [least](std::uint32_t bits) { return bits > least; }));
-    std::size_t ties_left = k - above;
-    filter(scale, [&](std::size_t i) {
-      const std::uint32_t bits = magnitude(scale.values[i]);
-      if (bits == least && ties_left > 0) {
-        --ties_left;
-        return true;
-      }
-      return bits > least;
+    const std::uint32_t least = kth_largest(magnitudes, k, threshold);
+    std::size_t ties_left = k - static_cast<std::size_t>(std::count_if(
+                                    scale.values.begin(), scale.values.end(),
+                                    [least](float value) { return magnitude(value) > least; }));
+    filter(scale, [&](std::uint32_t, float value) {
+      const bool is_kept_tie = magnitude(value) == least && ties_left > 0;
+      ties_left -= is_kept_tie ? 1 : 0;
+      return is_kept_tie || magnitude(value) > least;
     });
   }
 
@@ -246,13 +267,13 @@ class RandK final : public Sparsifier {
     std::nth_element(scale.scratch.begin(), last, scale.scratch.end());
     scale.places_last = *last;
     resize_amply(scale.values, scale.indices.size());
+    filter(scale,
+           [&](std::uint32_t index, float) { return scale.places.at(index) <= scale.places_last; });
     const auto factor = static_cast<float>(n / static_cast<double>(k));
     constexpr float kMost = std::numeric_limits<float>::max();
-    filter(scale, [&](std::size_t i) {
-      const std::uint32_t index = scale.indices[i];
-      scale.values[i] = std::clamp(tensor[index] * factor, -kMost, kMost);
-      return scale.places.at(index) <= scale.places_last;
-    });
+    std::transform(
+        scale.indices.begin(), scale.indices.end(), scale.values.begin(),
+        [&](std::uint32_t index) { return std::clamp(tensor[index] * factor, -kMost, kMost); });
   }
 
  private:
