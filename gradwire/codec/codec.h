@@ -32,6 +32,8 @@ struct Scale {
   bool poisoned = false;  // the tensor decodes to NaN everywhere
   bool finite = true;     // no NaN or infinity was met while measuring
 
+  std::vector<std::uint8_t> signs;  // sign: all of them, so that the tensor is read only once
+
   // Sparsifiers: what is kept, by index.
   std::vector<std::uint32_t> indices;
   std::vector<float> values;

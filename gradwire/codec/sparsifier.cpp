@@ -296,11 +296,9 @@ class RandK final : public Sparsifier {
 
 class Threshold final : public Sparsifier {
  public:
-  explicit Threshold(float value) : value_(value) {}
+  explicit Threshold(double value) : value_(value) {}
 
-  std::string spec() const override {
-    return "threshold(" + format_number(static_cast<double>(value_)) + ")";
-  }
+  std::string spec() const override { return "threshold(" + format_number(value_) + ")"; }
   std::size_t kept_max(std::size_t n) const override { return n; }
 
   Guarantee guarantee(std::size_t, const Guarantee&) const override {
@@ -309,14 +307,14 @@ class Threshold final : public Sparsifier {
 
   void select(std::span<const float> tensor, const Rng&, Scale& scale) const override {
     check_length(tensor.size(), "threshold");
-    select_all_above(tensor, magnitude(value_) - 1, scale);
+    select_all_above(tensor, magnitude(static_cast<float>(value_)) - 1, scale);
     scale.finite = std::all_of(scale.values.begin(), scale.values.end(), [](float value) {
       return kernel::is_finite_magnitude(magnitude(value));
     });
   }
 
  private:
-  float value_;  // above zero; elements of this magnitude and more are kept
+  double value_;  // above zero; elements of this magnitude and more are kept
 };
 
 }  // namespace
@@ -338,7 +336,7 @@ SparsifierPtr make_threshold(StageReader& stage) {
   const auto value = stage.number("value", 1e-37, 3e38);
   stage.finish();
   if (!value) stage.fail("threshold needs a value: threshold(0.01)");
-  return std::make_unique<Threshold>(static_cast<float>(*value));
+  return std::make_unique<Threshold>(*value);
 }
 
 }  // namespace gradwire

@@ -116,18 +116,14 @@ std::uint32_t largest_magnitude(std::span<const float> values) {
   return largest.get();
 }
 
-MagnitudeSum sum_magnitudes(std::span<const float> values) {
-  double sum = 0;
+MagnitudeSum sum_magnitudes(std::span<const float> values, const Ahead& ahead) {
   Largest largest;
-  for_blocks(values, [&](std::size_t, std::span<const float> block, const Ahead& ahead) HWY_ATTR {
-    Lanes lanes;
-    for_groups(block, 0, ahead, [&](std::size_t, const float* in) HWY_ATTR {
-      largest.add_group(in);
-      for_doubles(in, [&](std::size_t part, VD x) HWY_ATTR { lanes.add(part, hn::Abs(x)); });
-    });
-    sum += lanes.fold();
+  Lanes lanes;
+  for_groups(values, 0, ahead, [&](std::size_t, const float* in) HWY_ATTR {
+    largest.add_group(in);
+    for_doubles(in, [&](std::size_t part, VD x) HWY_ATTR { lanes.add(part, hn::Abs(x)); });
   });
-  return {sum, largest.get()};
+  return {lanes.fold(), largest.get()};
 }
 
 Moments moments(std::span<const float> values) {
@@ -195,8 +191,9 @@ std::uint32_t largest_magnitude(std::span<const float> values) {
   return HWY_DYNAMIC_DISPATCH(largest_magnitude)(values);
 }
 
-MagnitudeSum sum_magnitudes(std::span<const float> values) {
-  return HWY_DYNAMIC_DISPATCH(sum_magnitudes)(values);
+MagnitudeSum sum_magnitudes(std::span<const float> values, const Ahead& ahead) {
+  GW_CHECK(values.size() <= kBlockElements);
+  return HWY_DYNAMIC_DISPATCH(sum_magnitudes)(values, ahead);
 }
 
 Moments moments(std::span<const float> values) { return HWY_DYNAMIC_DISPATCH(moments)(values); }
@@ -235,7 +232,7 @@ std::uint32_t largest_magnitude(std::span<const float> values) {
   return largest;
 }
 
-MagnitudeSum sum_magnitudes(std::span<const float> values) {
+MagnitudeSum sum_magnitudes(std::span<const float> values, const Ahead& /*ahead*/) {
   return {sum_of(values, [](double x) { return std::fabs(x); }), scalar::largest_magnitude(values)};
 }
 

@@ -16,14 +16,15 @@ struct MagnitudeSum {
   double sum = 0;  // of |value|
   std::uint32_t largest = 0;
 };
+// Of one block.
+MagnitudeSum sum_magnitudes(std::span<const float> values, const Ahead& ahead);
+
 struct Moments {
   double sum = 0;
   double squares = 0;
   std::uint32_t largest = 0;
 };
-
 // Of any number of values.
-MagnitudeSum sum_magnitudes(std::span<const float> values);
 Moments moments(std::span<const float> values);
 
 enum class Norm {
@@ -39,7 +40,7 @@ void bucket_scales(std::span<const float> values, std::size_t bucket_elements, N
 
 namespace scalar {
 std::uint32_t largest_magnitude(std::span<const float> values);
-MagnitudeSum sum_magnitudes(std::span<const float> values);
+MagnitudeSum sum_magnitudes(std::span<const float> values, const Ahead& ahead);
 Moments moments(std::span<const float> values);
 void bucket_scales(std::span<const float> values, std::size_t bucket_elements, Norm norm,
                    std::span<float> scales);
