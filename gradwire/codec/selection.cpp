@@ -1,0 +1,40 @@
+#include "gradwire/codec/selection.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "gradwire/core/error.h"
+#include "gradwire/kernel/select.h"
+
+namespace gradwire {
+
+std::size_t count_of_share(double share, std::size_t n) {
+  const double exact = share * static_cast<double>(n);
+  return std::min(n, static_cast<std::size_t>(std::ceil(exact * (1 - 1e-12))));
+}
+
+void check_length(std::size_t elements, std::string_view stage) {
+  if (elements <= std::numeric_limits<std::uint32_t>::max()) return;
+  throw Error(std::string(stage) + " takes tensors of fewer than 2^32 elements, not " +
+              std::to_string(elements) + ": cut the tensor before");
+}
+
+void select_all_above(std::span<const float> tensor, std::uint32_t threshold, Scale& scale) {
+  std::size_t kept = 0;
+  kernel::for_blocks(
+      tensor, [&](std::size_t first, std::span<const float> block, const kernel::Ahead& ahead) {
+        const std::size_t room = block.size() + kernel::kSelectRoom;
+        const auto indices = room_behind(scale.indices, kept, room);
+        const std::size_t found = kernel::select_above(
+            block, threshold, static_cast<std::uint32_t>(first), indices, ahead);
+        const auto values = room_behind(scale.values, kept, found);
+        for (std::size_t i = 0; i < found; ++i) values[i] = tensor[indices[i]];
+        kept += found;
+      });
+  scale.indices.resize(kept);
+  scale.values.resize(kept);
+}
+
+}  // namespace gradwire

@@ -1,0 +1,43 @@
+// threshold: every element of a magnitude, however many they are.
+#include <algorithm>
+
+#include "gradwire/codec/selection.h"
+#include "gradwire/codec/sparsifier.h"
+#include "gradwire/kernel/sums.h"
+
+namespace gradwire {
+namespace {
+
+class Threshold final : public Sparsifier {
+ public:
+  explicit Threshold(double value) : value_(value) {}
+
+  std::string spec() const override { return "threshold(" + format_number(value_) + ")"; }
+  std::size_t kept_max(std::size_t n) const override { return n; }
+
+  Guarantee guarantee(std::size_t, const Guarantee&) const override {
+    return Guarantee::none("how much is kept depends on the values: it may be nothing");
+  }
+
+  void select(std::span<const float> tensor, const Rng&, Scale& scale) const override {
+    check_length(tensor.size(), "threshold");
+    select_all_above(tensor, magnitude(static_cast<float>(value_)) - 1, scale);
+    scale.finite = std::all_of(scale.values.begin(), scale.values.end(), [](float value) {
+      return kernel::is_finite_magnitude(magnitude(value));
+    });
+  }
+
+ private:
+  double value_;  // above zero; elements of this magnitude and more are kept
+};
+
+}  // namespace
+
+SparsifierPtr make_threshold(StageReader& stage) {
+  const auto value = stage.number("value", 1e-37, 3e38);
+  stage.finish();
+  if (!value) stage.fail("threshold needs a value: threshold(0.01)");
+  return std::make_unique<Threshold>(*value);
+}
+
+}  // namespace gradwire

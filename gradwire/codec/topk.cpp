@@ -1,0 +1,165 @@
+// topk: the largest magnitudes, exactly.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "gradwire/codec/selection.h"
+#include "gradwire/codec/sparsifier.h"
+#include "gradwire/kernel/sums.h"
+
+namespace gradwire {
+namespace {
+
+constexpr std::uint32_t kLargestFinite = 0x7f7fffffu;
+
+// The k-th largest of the magnitudes, none of which is below `least`. Counting by their upper bits
+// first leaves few to sort. Changes the order of the magnitudes.
+std::uint32_t kth_largest(std::span<std::uint32_t> magnitudes, std::size_t k, std::uint32_t least) {
+  constexpr std::size_t kBins = 4096;
+  std::uint32_t counts[kBins] = {};
+  const std::uint32_t span = *std::max_element(magnitudes.begin(), magnitudes.end()) - least;
+  const int shift = std::max(0, static_cast<int>(std::bit_width(span)) - 12);
+  for (const std::uint32_t bits : magnitudes) ++counts[(bits - least) >> shift];
+  std::size_t bin = kBins - 1;
+  for (; counts[bin] < k; --bin) k -= counts[bin];
+  const auto end = std::partition(magnitudes.begin(), magnitudes.end(), [&](std::uint32_t bits) {
+    return (bits - least) >> shift == bin;
+  });
+  const auto kth = magnitudes.begin() + static_cast<std::ptrdiff_t>(k - 1);
+  std::nth_element(magnitudes.begin(), kth, end, std::greater<>());
+  return *kth;
+}
+
+// A threshold that, going by a sample, somewhat more than k of the elements are above.
+class ThresholdSample {
+ public:
+  ThresholdSample(std::span<const float> tensor, std::size_t k, std::vector<std::uint32_t>& memory)
+      : sample_(memory) {
+    // Four neighbours share a cache line, and its price.
+    constexpr std::size_t kSample = 16384;
+    constexpr std::size_t kNeighbours = 4;
+    constexpr RandomStream kPlaces{0x5bd1e995u, 0x9e3779b1u};
+    sample_.clear();
+    const std::size_t count = std::min(tensor.size() / kNeighbours, kSample / kNeighbours);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint64_t random = kPlaces.at(i);
+      const auto from = (random * (tensor.size() / kNeighbours) >> 32) * kNeighbours;
+      for (const float value : tensor.subspan(from, kNeighbours)) {
+        sample_.push_back(magnitude(value));
+      }
+    }
+    const double expected = static_cast<double>(k) * static_cast<double>(sample_.size()) /
+                            static_cast<double>(tensor.size());
+    rank_ = static_cast<std::size_t>(expected + 4 * std::sqrt(expected) + 8);
+  }
+
+  // The next one is lower; the last one is 0. Never above the finite, so that what is not finite is
+  // always found.
+  std::uint32_t next() {
+    if (rank_ >= sample_.size()) return 0;
+    const auto nth = sample_.begin() + static_cast<std::ptrdiff_t>(rank_);
+    std::nth_element(sample_.begin(), nth, sample_.end(), std::greater<>());
+    const std::uint32_t threshold = std::min(*nth, kLargestFinite);
+    rank_ = 4 * rank_;
+    return threshold;
+  }
+
+ private:
+  std::vector<std::uint32_t>& sample_;
+  std::size_t rank_;
+};
+
+class TopK final : public Sparsifier {
+ public:
+  explicit TopK(double share) : share_(share) {}
+
+  std::string spec() const override { return "topk(" + format_share(share_) + ")"; }
+  std::size_t kept_max(std::size_t n) const override { return count_of_share(share_, n); }
+
+  Guarantee guarantee(std::size_t elements, const Guarantee& values) const override {
+    if (elements == 0) return Guarantee::contractive(1);
+    const double share = static_cast<double>(kept_max(elements)) / static_cast<double>(elements);
+    // The kept part has at least its share of |x|^2, and only that part has the second error.
+    if (values.kind == Guarantee::Kind::contractive) {
+      return Guarantee::contractive(values.constant * share);
+    }
+    if (values.kind == Guarantee::Kind::unbiased && values.constant < 1) {
+      return Guarantee::contractive((1 - values.constant) * share);
+    }
+    if (values.kind == Guarantee::Kind::unbiased) {
+      return Guarantee::none(
+          "the stage behind topk has omega >= 1: its noise may be larger than "
+          "what topk keeps");
+    }
+    return values;
+  }
+
+  // Exact; among equal magnitudes the lower index is kept.
+  void select(std::span<const float> tensor, const Rng&, Scale& scale) const override {
+    check_length(tensor.size(), "topk");
+    const std::size_t k = kept_max(tensor.size());
+    scale.indices.clear();
+    scale.values.clear();
+    if (k == 0) return;
+    ThresholdSample sample(tensor, k, scale.scratch);
+    std::uint32_t threshold = 0;
+    do {
+      threshold = sample.next();
+      select_all_above(tensor, threshold, scale);
+    } while (scale.indices.size() < k && threshold > 0);
+
+    const auto bad = static_cast<std::size_t>(
+        std::count_if(scale.values.begin(), scale.values.end(),
+                      [](float value) { return !kernel::is_finite_magnitude(magnitude(value)); }));
+    scale.finite = bad == 0;
+    scale.poisoned = bad > k;
+    if (scale.indices.size() < k) {
+      add_zeros(tensor, k, scale);
+    } else {
+      keep_largest(k, threshold, scale);
+    }
+  }
+
+ private:
+  static void keep_largest(std::size_t k, std::uint32_t threshold, Scale& scale) {
+    std::vector<std::uint32_t>& magnitudes = scale.scratch;
+    resize_amply(magnitudes, scale.values.size());
+    std::transform(scale.values.begin(), scale.values.end(), magnitudes.begin(), magnitude);
+    const std::uint32_t least = kth_largest(magnitudes, k, threshold);
+    std::size_t ties_left = k - static_cast<std::size_t>(std::count_if(
+                                    scale.values.begin(), scale.values.end(),
+                                    [least](float value) { return magnitude(value) > least; }));
+    filter(scale, [&](std::uint32_t, float value) {
+      const bool is_kept_tie = magnitude(value) == least && ties_left > 0;
+      ties_left -= is_kept_tie ? 1 : 0;
+      return is_kept_tie || magnitude(value) > least;
+    });
+  }
+
+  // All that is not zero is kept already: the first zeros make up the number.
+  static void add_zeros(std::span<const float> tensor, std::size_t k, Scale& scale) {
+    std::size_t zeros_left = k - scale.indices.size();
+    scale.indices.clear();
+    scale.values.clear();
+    for (std::size_t j = 0; j < tensor.size(); ++j) {
+      if (magnitude(tensor[j]) == 0) {
+        if (zeros_left == 0) continue;
+        --zeros_left;
+      }
+      scale.indices.push_back(static_cast<std::uint32_t>(j));
+      scale.values.push_back(tensor[j]);
+    }
+  }
+
+  double share_;
+};
+
+}  // namespace
+
+SparsifierPtr make_topk(StageReader& stage) {
+  const double share = stage.share("share");
+  stage.finish();
+  return std::make_unique<TopK>(share);
+}
+
+}  // namespace gradwire
