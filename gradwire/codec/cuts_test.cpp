@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "gradwire/codec/test_support.h"
+#include "gradwire/kernel/test_support.h"
 
 namespace gradwire {
 namespace {
@@ -73,6 +74,21 @@ TEST(Cuts, DecodeAddAddsWhatDecodeGives) {
     ASSERT_TRUE(test.codec->decode_add(payload, -0.25f, sum, test.workspace));
     for (std::size_t j = 0; j < sum.size(); ++j) expected[j] += -0.25f * values[j];
     expect_same_bits(sum, expected);
+  }
+}
+
+TEST(Cuts, PayloadsAreTheSameOnEveryTarget) {
+  const std::vector<float> tensor = heavy_tailed(20011, 4);
+  const Rng rng{.seed = 6, .step = 1};
+  for (const std::string& spec : tested_specs()) {
+    const auto payload = CodecTest(spec).encode(tensor, rng);
+    const auto values = CodecTest(spec).decode(payload, tensor.size());
+    kernel::for_each_target([&](const std::string& target) {
+      SCOPED_TRACE(spec + " on " + target);
+      CodecTest test(spec);
+      EXPECT_EQ(test.encode(tensor, rng), payload);
+      expect_same_bits(test.decode(payload, tensor.size()), values);
+    });
   }
 }
 
