@@ -12,7 +12,7 @@ endif()
 
 set(fuzz_runs 10000)  # of each test
 if(GRADWIRE_SANITIZE)
-  set(fuzz_runs 2500)
+  set(fuzz_runs 1500)
 endif()
 
 # --- Seeds ----------------------------------------------------------------------------------------
@@ -44,7 +44,8 @@ target_link_libraries(fuzz_common PUBLIC gradwire)
 function(add_fuzz_target name)
   add_executable(fuzz_${name} ${ARGN})
   target_link_libraries(fuzz_${name} PRIVATE fuzz_common)
-  set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY fuzzers OUTPUT_NAME ${name})
+  set_target_properties(fuzz_${name} PROPERTIES
+                        RUNTIME_OUTPUT_DIRECTORY fuzzers OUTPUT_NAME ${name})
   if(GRADWIRE_LIBFUZZER)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
     return()

@@ -1,6 +1,5 @@
 include(CMakeFindDependencyMacro)
 find_dependency(hwy)
-find_dependency(zstd)
 find_dependency(Threads)
 find_dependency(PkgConfig)
 pkg_check_modules(xxhash REQUIRED QUIET IMPORTED_TARGET libxxhash)

@@ -9,15 +9,15 @@
 #include "fuzz/guarded_floats.h"
 #include "fuzz/target.h"
 #include "gradwire/codec/codec.h"
-#include "gradwire/codec/entropy.h"
+#include "gradwire/codec/huffman.h"
 #include "gradwire/core/bytes.h"
 #include "gradwire/core/check.h"
 
 namespace gradwire::fuzz {
 namespace {
 
-static_assert(kLongElementsMin < EntropyCoder::kChunkSymbols);
-static_assert(elements_of_choice(0xffff) > EntropyCoder::kChunkSymbols);
+static_assert(kLongElementsMin < kHuffmanSymbolsMax);
+static_assert(elements_of_choice(0xffff) > kHuffmanSymbolsMax);
 
 std::unique_ptr<const Codec> make_fuzzed_codec() {
   const auto* const entry =

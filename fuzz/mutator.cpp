@@ -23,8 +23,8 @@ Input Mutator::next() {
 void Mutator::mutate(Input& input) {
   constexpr void (Mutator::*kOnAnything[])(Input&) = {&Mutator::insert_bytes, &Mutator::splice};
   constexpr void (Mutator::*kOnBytes[])(Input&) = {
-      &Mutator::flip_bit,     &Mutator::set_byte, &Mutator::truncate,     &Mutator::insert_bytes,
-      &Mutator::erase_bytes,  &Mutator::splice,   &Mutator::edit_integer, &Mutator::edit_integer};
+      &Mutator::flip_bit,    &Mutator::set_byte, &Mutator::truncate,     &Mutator::insert_bytes,
+      &Mutator::erase_bytes, &Mutator::splice,   &Mutator::edit_integer, &Mutator::edit_integer};
   const auto mutation = input.empty() ? kOnAnything[below(std::size(kOnAnything))]
                                       : kOnBytes[below(std::size(kOnBytes))];
   (this->*mutation)(input);
@@ -54,9 +54,9 @@ void Mutator::erase_bytes(Input& input) {
 // The front of the input, and the back of some seed.
 void Mutator::splice(Input& input) {
   const Input& other = any_seed();
+  const auto back = static_cast<std::ptrdiff_t>(below(other.size() + 1));
   input.resize(below(input.size() + 1));
-  input.insert(input.end(), std::prev(other.end(), static_cast<std::ptrdiff_t>(
-                                                       below(other.size() + 1))), other.end());
+  input.insert(input.end(), other.end() - back, other.end());
 }
 
 // As if the bytes at some place were a length: a little more or less, or one of those where
@@ -68,9 +68,15 @@ void Mutator::edit_integer(Input& input) {
   const std::size_t place = below(below(2) == 0 ? std::min(kFrontBytes, places) : places);
   std::uint64_t value = 0;
   std::memcpy(&value, input.data() + place, bytes);
-  const std::uint64_t unusual[] = {value + 1,  value - 1,        value * 2,       value + below(64),
-                                   0,          ~std::uint64_t{0}, std::uint64_t{1} << below(64),
-                                   input.size(), (std::uint64_t{1} << below(64)) - 1};
+  const std::uint64_t unusual[] = {value + 1,
+                                   value - 1,
+                                   value * 2,
+                                   value + below(64),
+                                   0,
+                                   ~std::uint64_t{0},
+                                   std::uint64_t{1} << below(64),
+                                   input.size(),
+                                   (std::uint64_t{1} << below(64)) - 1};
   value = unusual[below(std::size(unusual))];
   std::memcpy(input.data() + place, &value, bytes);
 }

@@ -54,8 +54,7 @@ std::optional<std::size_t> repair_frame(std::span<std::byte> bytes,
 void repair_gw(std::span<std::byte> bytes) {
   const std::optional<std::size_t> header_bytes = repair_gw_header(bytes);
   if (!header_bytes) return;
-  const auto spec =
-      bytes.subspan(gw_at::kSpec, load_le<std::uint32_t>(bytes, gw_at::kSpecBytes));
+  const auto spec = bytes.subspan(gw_at::kSpec, load_le<std::uint32_t>(bytes, gw_at::kSpecBytes));
   const std::uint64_t codec_fingerprint = checksum(spec);
   std::span<std::byte> rest = bytes.subspan(*header_bytes);
   while (const auto frame_bytes = repair_frame(rest, codec_fingerprint)) {

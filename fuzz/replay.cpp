@@ -30,7 +30,7 @@ extern "C" void __ubsan_on_report();
 namespace gradwire::fuzz {
 namespace {
 
-// --- What is left of a crash ----------------------------------------------------------------------
+// --- What is left of a crash ---------------------------------------------------------------------
 
 // Global, because that is all a signal handler can reach.
 std::string crash_path;
@@ -64,7 +64,7 @@ void watch_for_crashes(const std::string& program) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) std::signal(signal, handle_signal);
 }
 
-// --- Running --------------------------------------------------------------------------------------
+// --- Running -------------------------------------------------------------------------------------
 
 // In memory of exactly its size, so that a sanitizer sees every byte read behind it.
 void run(const Input& input) {

@@ -78,8 +78,7 @@ class RoundTrip {
   void decode(const Payload& payload, std::span<float> target) {
     const std::size_t bytes = payload.bytes.size();
     GW_CHECK(!codec_.decode(resized(payload, bytes + 1).bytes, target, workspace_));
-    GW_CHECK(bytes == 0 ||
-             !codec_.decode(resized(payload, bytes - 1).bytes, target, workspace_));
+    GW_CHECK(bytes == 0 || !codec_.decode(resized(payload, bytes - 1).bytes, target, workspace_));
     GW_CHECK(codec_.decode(payload.bytes, target, workspace_));
   }
 

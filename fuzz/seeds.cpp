@@ -63,7 +63,7 @@ class SeedWriter {
   std::size_t count_ = 0;
 };
 
-// --- Tensors --------------------------------------------------------------------------------------
+// --- Tensors -------------------------------------------------------------------------------------
 
 // Box and Muller's way from uniform to Gaussian numbers.
 std::vector<float> gaussian(std::size_t elements) {
@@ -82,10 +82,9 @@ std::vector<float> gaussian(std::size_t elements) {
 // Everything that is special about some float, among ordinary ones.
 std::vector<float> unusual(std::size_t elements) {
   using Limits = std::numeric_limits<float>;
-  constexpr float kUnusual[] = {0.0f,          -0.0f,
-                                Limits::min(), -Limits::denorm_min(),
-                                Limits::max(), Limits::lowest(),
-                                1.0f,          -0.5f};
+  constexpr float kUnusual[] = {
+      0.0f, -0.0f, Limits::min(), -Limits::denorm_min(), Limits::max(), Limits::lowest(),
+      1.0f, -0.5f};
   std::vector<float> tensor = gaussian(elements);
   for (std::size_t i = 0; i < elements; i += 3) tensor[i] = kUnusual[i / 3 % std::size(kUnusual)];
   return tensor;
@@ -104,7 +103,7 @@ std::vector<std::vector<float>> some_tensors(std::size_t elements) {
   return {gaussian(elements), unusual(elements), not_finite(elements), zeros(elements)};
 }
 
-// --- What is made of them -------------------------------------------------------------------------
+// --- What is made of them ------------------------------------------------------------------------
 
 // Encodes ranges of one tensor.
 class Encoder {
@@ -153,9 +152,10 @@ Bytes frame(const FrameHeader& header, const Bytes& payload) {
 
 Bytes gw_file(const Codec& codec, std::span<const float> tensor,
               const std::optional<std::vector<std::uint64_t>>& shape) {
-  const std::vector<SegmentRange> segments = cut_segments({.elements = tensor.size(),
-                                                           .bucket_elements = codec.bucket_elements(),
-                                                           .segment_elements_max = 1000});
+  const Cut cut{.elements = tensor.size(),
+                .bucket_elements = codec.bucket_elements(),
+                .segment_elements_max = 1000};
+  const std::vector<SegmentRange> segments = cut_segments(cut);
   Bytes file = gw_header_bytes({.spec = codec.spec(),
                                 .shape = shape,
                                 .element_count = tensor.size(),
@@ -172,7 +172,7 @@ Bytes gw_file(const Codec& codec, std::span<const float> tensor,
   return file;
 }
 
-// --- Targets --------------------------------------------------------------------------------------
+// --- Targets -------------------------------------------------------------------------------------
 
 bool has_small_payloads(std::string_view spec) { return spec.find("entropy") != spec.npos; }
 
@@ -262,8 +262,9 @@ void write_spec_seeds(const std::filesystem::path& root) {
   for (const FuzzedCodec& codec : kFuzzedCodecs) seeds.write(bytes_of(codec.spec));
   for (const std::string_view spec :
        {"ef(topk(1%), down=natural)", "diana(qsgd(bits=2, norm=linf), alpha=auto, down=none)",
-        "sasg(topk(1%), window=10, delay=10, weight=auto, rule=worker)", "dgc(0.1%, values=natural)",
-        "topk(share=1e-3)|bf16|entropy", "terngrad(clip=+1.5)", "natural(bits=8, bucket=1)",
+        "sasg(topk(1%), window=10, delay=10, weight=auto, rule=worker)",
+        "dgc(0.1%, values=natural)", "topk(share=1e-3)|bf16|entropy", "terngrad(clip=+1.5)",
+        "natural(bits=8, bucket=1)",
         "qsgd(bits=8, norm=l2, bucket=2147483648, rounding=stochastic)",
         "natural_dither(levels=1, norm=l2)", "qsgd(bits=5,rounding=nearest)", "topk(100%)"}) {
     seeds.write(bytes_of(spec));

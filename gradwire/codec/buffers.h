@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gradwire/codec/block_symbols.h"
-#include "gradwire/codec/entropy.h"
+#include "gradwire/codec/huffman.h"
 #include "gradwire/codec/workspace.h"
 
 namespace gradwire {
@@ -32,7 +32,7 @@ struct Workspace::Buffers {
   GrowingBuffer<std::uint32_t> indices;  // and where they belong
   GrowingBuffer<std::uint32_t> places;   // found in one block
   GrowingBuffer<std::uint8_t> planes;    // symbols before or after entropy coding
-  EntropyCoder entropy;
+  HuffmanTables huffman;
 };
 
 }  // namespace gradwire

@@ -13,7 +13,7 @@ namespace {
 using kernel::kBlockElements;
 
 constexpr std::size_t kPlanesMax = 2;
-static_assert(EntropyCoder::kChunkSymbols % kBlockElements == 0);
+static_assert(kHuffmanSymbolsMax % kBlockElements == 0);
 
 // Payloads of this size are written past the caches: they would not stay there anyway.
 constexpr std::size_t kStreamedBytes = 4 << 20;
@@ -73,9 +73,8 @@ std::size_t ValueCoder::bytes_max(std::size_t count) const {
   const std::size_t bytes = layout(quantiser_->bucket_elements() - 1, count).fixed_bytes;
   const Plane* plane = entropy_ ? coded_plane(*quantiser_) : nullptr;
   if (plane == nullptr) return bytes;
-  const std::size_t chunks = (count - 1) / EntropyCoder::kChunkSymbols + 1;
-  const std::size_t coded_max =
-      EntropyCoder::coded_bytes_max(std::min(count, EntropyCoder::kChunkSymbols));
+  const std::size_t chunks = (count - 1) / kHuffmanSymbolsMax + 1;
+  const std::size_t coded_max = huffman_bytes_max(std::min(count, kHuffmanSymbolsMax));
   return bytes + stream_count(*plane) * chunks * (sizeof(std::uint32_t) + coded_max);
 }
 
@@ -96,7 +95,7 @@ Encoded ValueCoder::encode(const Slice& slice, const Scale& scale, const Rng& rn
   std::size_t waiting = 0;               // elements that wait for entropy coding
   const auto put_plane = [&](std::size_t p, std::size_t count) {
     if (entropy_ && is_entropy_coded(planes[p])) {
-      constexpr std::size_t kChunk = EntropyCoder::kChunkSymbols;
+      constexpr std::size_t kChunk = kHuffmanSymbolsMax;
       const auto memory = buffers.planes.get(all_stream_bytes(planes[p], kChunk));
       split(planes[p], count, buffers.block,
             StreamPointers<std::uint8_t>(planes[p], memory.data(), kChunk, waiting).at);
@@ -125,7 +124,7 @@ Encoded ValueCoder::encode(const Slice& slice, const Scale& scale, const Rng& rn
         for (std::size_t p = 0; p < planes.size(); ++p) put_plane(p, values.size());
         waiting += values.size();
         const bool last = offset + values.size() == slice.count;
-        if (entropy_ && (last || waiting == EntropyCoder::kChunkSymbols)) {
+        if (entropy_ && (last || waiting == kHuffmanSymbolsMax)) {
           encoded.bytes += encode_chunk(waiting, payload.subspan(encoded.bytes), buffers);
           waiting = 0;
         }
@@ -139,14 +138,14 @@ std::size_t ValueCoder::encode_chunk(std::size_t count, std::span<std::byte> pay
                                      Workspace::Buffers& buffers) const {
   const Plane* plane = coded_plane(*quantiser_);
   if (plane == nullptr) return 0;
-  constexpr std::size_t kChunk = EntropyCoder::kChunkSymbols;
+  constexpr std::size_t kChunk = kHuffmanSymbolsMax;
   const auto memory = buffers.planes.get(all_stream_bytes(*plane, kChunk));
   const StreamPointers<std::uint8_t> streams(*plane, memory.data(), kChunk, 0);
   std::size_t used = 0;
   for (std::size_t k = 0; k < stream_count(*plane); ++k) {
     const std::size_t bytes =
-        buffers.entropy.encode({streams.at[k], stream_bytes(*plane, k, count)},
-                               payload.subspan(used + sizeof(std::uint32_t)));
+        huffman_encode({streams.at[k], stream_bytes(*plane, k, count)},
+                       payload.subspan(used + sizeof(std::uint32_t)), buffers.huffman);
     store_le(payload, used, static_cast<std::uint32_t>(bytes));
     used += sizeof(std::uint32_t) + bytes;
   }
@@ -160,8 +159,8 @@ Decoded<void> ValueCoder::decode_chunks(std::span<const std::byte> payload, cons
   const Plane* plane = coded_plane(*quantiser_);
   if (plane != nullptr) {
     const auto memory = buffers.planes.get(all_stream_bytes(*plane, count));
-    for (std::size_t first = 0; first < count; first += EntropyCoder::kChunkSymbols) {
-      const std::size_t in_chunk = std::min(EntropyCoder::kChunkSymbols, count - first);
+    for (std::size_t first = 0; first < count; first += kHuffmanSymbolsMax) {
+      const std::size_t in_chunk = std::min(kHuffmanSymbolsMax, count - first);
       const StreamPointers<std::uint8_t> streams(*plane, memory.data(), count, first);
       for (std::size_t k = 0; k < stream_count(*plane); ++k) {
         if (payload.size() - at < sizeof(std::uint32_t)) {
@@ -172,9 +171,12 @@ Decoded<void> ValueCoder::decode_chunks(std::span<const std::byte> payload, cons
         if (payload.size() - at < bytes) {
           return Unexpected{DecodeError{"payload ends inside a chunk", at}};
         }
-        const auto decoded = buffers.entropy.decode(
-            payload.subspan(at, bytes), {streams.at[k], stream_bytes(*plane, k, in_chunk)});
-        if (!decoded) return Unexpected{DecodeError{decoded.error().what, at}};
+        const auto decoded =
+            huffman_decode(payload.subspan(at, bytes),
+                           {streams.at[k], stream_bytes(*plane, k, in_chunk)}, buffers.huffman);
+        if (!decoded) {
+          return Unexpected{DecodeError{decoded.error().what, at + decoded.error().byte_offset}};
+        }
         at += bytes;
       }
     }

@@ -4,7 +4,7 @@
 //
 // Bytes of `count` values: the scales; then, packed, every plane in turn. With entropy coding the
 // planes of single bits come first, then the streams of the other plane (see plane.h) in chunks of
-// EntropyCoder::kChunkSymbols elements: per chunk and stream a length of four bytes, and as many
+// kHuffmanSymbolsMax elements: per chunk and stream a length of four bytes, and as many
 // coded bytes.
 #pragma once
 
