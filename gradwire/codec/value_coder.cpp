@@ -211,13 +211,14 @@ Decoded<void> ValueCoder::decode_with(std::span<const std::byte> payload, std::s
   std::ranges::copy(payload.first(scales.size_bytes()), std::as_writable_bytes(scales).begin());
   const auto planes = quantiser_->planes();
   std::size_t read[kPlanesMax] = {};  // bytes of each packed plane
+  // Brings a plane of the block to its place, and says where it came from.
   const auto get_plane = [&](std::size_t p, std::size_t offset, std::size_t count) {
     if (entropy_ && is_entropy_coded(planes[p])) {
       const auto memory = buffers.planes.get(all_stream_bytes(planes[p], target.size()));
-      join(planes[p], count,
-           StreamPointers<const std::uint8_t>(planes[p], memory.data(), target.size(), offset).at,
-           buffers.block);
-      return std::span<const std::byte>();
+      const StreamPointers<const std::uint8_t> streams(planes[p], memory.data(), target.size(),
+                                                       offset);
+      join(planes[p], count, streams.at, buffers.block);
+      return std::as_bytes(std::span(streams.at[0], count));
     }
     const auto packed =
         payload.subspan(layout.plane_offset[p] + read[p], packed_block_bytes(planes[p], count));
