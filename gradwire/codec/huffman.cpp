@@ -132,9 +132,9 @@ Counts count_pairs(std::span<const std::uint8_t> symbols, const Window& window, 
   const std::size_t values = std::size_t{1} << bits;
   for (auto& lane : t.pair_counts) std::memset(lane, 0, values * values * sizeof lane[0]);
   const std::size_t pairs = symbols.size() / 2;
-  for (std::size_t done = 0; done < pairs; done += 4 * kBlock) {
-    const std::size_t todo = std::min(4 * kBlock, pairs - done);
-    std::uint16_t* const numbers = t.pairs[0];
+  for (std::size_t done = 0; done < pairs; done += kBlock) {
+    const std::size_t todo = std::min(kBlock, pairs - done);
+    std::uint16_t* const numbers = t.pairs;
     number_pairs(symbols.data() + 2 * done, todo, window, bits, numbers);
     std::size_t i = 0;
     for (; i + 4 <= todo; i += 4) {
@@ -211,8 +211,10 @@ Lengths lengths_of(const Counts& counts) {
   return lengths;
 }
 
+// A code as an entry of the tables: its bits at the top, their number at the bottom.
 std::uint64_t code_entry(std::uint64_t code, unsigned bits) { return code << (64 - bits) | bits; }
 
+// Two codes in one word, still at its top; what is below them is rubbish.
 std::uint64_t code_after(std::uint64_t before, std::uint64_t entry) {
   return before >> (entry & 63) | entry;
 }
@@ -236,6 +238,7 @@ class StreamWriter {
     held_ %= 8;
   }
   void put(std::uint64_t entry) { put(entry, entry & 63); }
+  // Four or six entries, which mostly fit one word: the branch is foreseen.
   void put_four(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
     const std::uint64_t ab = code_after(a, b);
     const std::uint64_t cd = code_after(c, d);
@@ -286,12 +289,12 @@ std::byte* write_singly(std::span<const std::uint8_t> symbols, const HuffmanTabl
 std::byte* write_by_pairs(std::span<const std::uint8_t> symbols, const Window& window,
                           unsigned bits, bool short_codes, HuffmanTables::Encode& t,
                           std::byte* out) {
-  constexpr std::size_t kBlock = HuffmanTables::kBlockPairs * HuffmanTables::kLanes;
+  constexpr std::size_t kBlock = HuffmanTables::kBlockPairs;
   StreamWriter writer(out);
   const std::size_t pairs = symbols.size() / 2;
   for (std::size_t done = 0; done < pairs; done += kBlock) {
     const std::size_t todo = std::min(kBlock, pairs - done);
-    std::uint16_t* const numbers = t.pairs[0];
+    std::uint16_t* const numbers = t.pairs;
     number_pairs(symbols.data() + 2 * done, todo, window, bits, numbers);
     std::size_t i = 0;
     for (; short_codes && i + 6 <= todo; i += 6) {
@@ -484,6 +487,7 @@ bool read_rest(StreamReader& reader, const HuffmanTables::Decode& t, std::uint64
     const auto symbol = static_cast<std::uint8_t>(t.lookup[(word >> reader.bit) & mask] >> 16);
     *reader.out++ = symbol;
     const unsigned bit = reader.bit + t.lengths[symbol];
+    if (bit / 8 > reader.in_end - reader.in) return false;
     reader.in += bit / 8;
     reader.bit = bit % 8;
   }

@@ -43,15 +43,17 @@ inline constexpr std::size_t kHuffmanSymbolsMax = 128 * 1024;
 struct HuffmanTables {
   static constexpr unsigned kCodeBitsMax = 11;
   static constexpr unsigned kPairBitsMax = 12;
-  static constexpr std::size_t kBlockPairs = 256;
+  static constexpr std::size_t kBlockPairs = 1024;
   static constexpr std::size_t kLanes = 4;
+  static constexpr std::size_t kLanePadding =
+      96;  // keeps a pair's counters apart modulo 4096 bytes
 
   struct Encode {
     std::uint64_t codes[256];
     std::uint64_t pair_codes[1 << kPairBitsMax];
-    std::uint16_t pair_counts[kLanes][(1 << kPairBitsMax) + 96];
+    std::uint16_t pair_counts[kLanes][(1 << kPairBitsMax) + kLanePadding];
     std::uint32_t counts[kLanes][256];
-    std::uint16_t pairs[kLanes][kBlockPairs];
+    std::uint16_t pairs[kBlockPairs];
   };
   struct Decode {
     std::uint64_t lookup[1 << kCodeBitsMax];
