@@ -28,8 +28,9 @@ TEST(CodecsCommand, JsonHasEveryCodecWithItsSizeAndGuarantee) {
 }
 
 TEST(CodecsCommand, GuaranteesAreThoseOfTheElementsAskedFor) {
-  const Outcome outcome = gradwire({"codecs", "--json", "--elements", "100"});
-  for (const Json& codec : outcome.json()["codecs"]) {
+  const Json document = gradwire({"codecs", "--json", "--elements", "100"}).json();
+  EXPECT_FALSE(document["codecs"].empty());
+  for (const Json& codec : document["codecs"]) {
     const std::string spec = codec["spec"];
     EXPECT_EQ(codec["guarantee"]["constant"], make_codec(spec)->guarantee(100).constant) << spec;
   }

@@ -37,6 +37,11 @@ void refuse_same_file(const FileOptions& options) {
   }
 }
 
+void refuse_other_than_gw(const std::string& output) {
+  if (fs::path(output).extension() == ".gw") return;
+  throw UsageError(output + ": encode writes .gw files: give OUT that ending");
+}
+
 // What was done, and how many bytes went in and came out. A tensor counts as its floats alone.
 struct Summary {
   const char* verb;
@@ -64,6 +69,7 @@ void report(const Summary& summary, const FileOptions& options, const Console& c
 
 void run_encode(const FileOptions& options, const Console& console) {
   refuse_same_file(options);
+  refuse_other_than_gw(options.output);
   const std::unique_ptr<const Codec> codec = make_codec(options.codec);
   const Tensor tensor = read_tensor(options.input);
   ThreadPool pool(options.threads);

@@ -147,7 +147,7 @@ TEST_F(FileCommands, FailedEncodeLeavesNothing) {
     Names call = {"encode", "--json", out};
     call.insert(call.begin() + 1, arguments.begin(), arguments.end());
     const Outcome outcome = gradwire(call);
-    EXPECT_EQ(outcome.exit_code, kFailed);
+    EXPECT_EQ(outcome.exit_code, arguments[1] == "none" ? kFailed : kWrongUsage);
     EXPECT_EQ(outcome.out, "");
     EXPECT_TRUE(outcome.err.starts_with("gradwire: ")) << outcome.err;
     EXPECT_EQ(directory.names(), before);
@@ -172,8 +172,16 @@ TEST_F(FileCommands, OutputOfAnUnknownKindIsRefusedBeforeTheInputIsRead) {
   EXPECT_TRUE(contains(outcome.err, "out.txt: unknown kind of file")) << outcome.err;
 }
 
+TEST_F(FileCommands, EncodeWritesNothingButGwFiles) {
+  const std::string other = directory / "other.f32";
+  const Outcome outcome = gradwire({"encode", "--codec", "none", npy, other});
+  EXPECT_EQ(outcome.exit_code, kWrongUsage);
+  EXPECT_TRUE(contains(outcome.err, "other.f32: encode writes .gw files")) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(other));
+}
+
 TEST_F(FileCommands, FileNamedLikeACommandIsAFile) {
-  const Outcome outcome = gradwire({"encode", "--codec", "none", "decode", "inspect"});
+  const Outcome outcome = gradwire({"encode", "--codec", "none", "decode", directory / "out.gw"});
   EXPECT_EQ(outcome.exit_code, kFailed);
   EXPECT_TRUE(outcome.err.starts_with("gradwire: decode: unknown kind of file")) << outcome.err;
 }

@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "gradwire/codec/spec.h"
+#include "gradwire/core/error.h"
 
 namespace gradwire::cli {
 namespace {
@@ -80,6 +81,9 @@ int parse(CLI::App& program, std::vector<std::string> arguments, const Console& 
         console);
   } catch (const UsageError& error) {
     return wrong_usage(program, error.what(), console);
+  } catch (const SpecError& error) {  // shows the spec and the place in it by itself
+    failed(error.what(), console);
+    return kWrongUsage;
   }
   const CLI::App& command = innermost(program);
   if (const auto names = command_names(command); !names.empty()) {

@@ -103,7 +103,7 @@ TEST(Program, WrongSpecShowsThePositionAndTheNearestName) {
   for (Names arguments : {Names{"bench", "codec"}, Names{"encode", "a.f32", "a.gw"}}) {
     arguments.insert(arguments.end(), {"--json", "--codec", "topk(1%) | naturl"});
     const Outcome outcome = gradwire(arguments);
-    EXPECT_EQ(outcome.exit_code, kFailed);
+    EXPECT_EQ(outcome.exit_code, kWrongUsage);
     EXPECT_EQ(outcome.out, "");
     EXPECT_EQ(outcome.err,
               "gradwire: there is no codec called 'naturl'; did you mean 'natural'?\n"

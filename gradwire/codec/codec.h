@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gradwire/codec/guarantee.h"
@@ -42,6 +43,10 @@ struct Scale {
 
   std::vector<std::uint32_t> scratch;  // of measure() itself
 };
+
+// The stages of a pipe draw their random numbers apart.
+inline constexpr std::uint32_t kSparsifierStage = 0;
+inline constexpr std::uint32_t kQuantiserStage = 1;
 
 // Consecutive elements of a tensor, and where they start in it.
 struct TensorRange {

@@ -46,6 +46,15 @@ TEST(HardValues, ZerosStayZero) {
   }
 }
 
+TEST(HardValues, EqualValuesAreNotClipped) {
+  for (const float value : {0.474f, -0.395f, 1e-30f}) {
+    for (const std::size_t n : {1ul, 1000ul, 100003ul}) {
+      const std::vector<float> values(n, value);
+      expect_same_bits(CodecTest("terngrad").round_trip(values, kRng), values);
+    }
+  }
+}
+
 TEST(HardValues, FiniteStaysFinite) {
   std::vector<float> huge = gaussian(2000, 6);
   for (std::size_t j = 0; j < huge.size(); ++j) {

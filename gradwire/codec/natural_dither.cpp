@@ -1,4 +1,5 @@
 // Natural dithering (Horvath et al.): levels that halve from one to the next.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 

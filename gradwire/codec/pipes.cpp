@@ -36,7 +36,7 @@ Encoded DenseCodec::encode(const Scale& scale, TensorRange range, const Rng& rng
            range.first + range.values.size() == scale.tensor_elements);
   const Slice slice{
       .values = range.values, .begin = 0, .count = range.values.size(), .position = range.first};
-  return coder_.encode(slice, scale, rng, kQuantiserStage, payload, workspace);
+  return coder_.encode(slice, scale, rng, payload, workspace);
 }
 
 Decoded<void> DenseCodec::decode(std::span<const std::byte> payload, std::span<float> target,
@@ -112,8 +112,7 @@ Encoded SparseCodec::encode(const Scale& scale, TensorRange range, const Rng& rn
                          payload.subspan(bytes));
   }
   const Slice slice{.values = scale.values, .begin = begin, .count = kept, .position = 0};
-  const Encoded values =
-      coder_.encode(slice, scale, rng, kQuantiserStage, payload.subspan(bytes), workspace);
+  const Encoded values = coder_.encode(slice, scale, rng, payload.subspan(bytes), workspace);
   return {.bytes = bytes + values.bytes, .finite = scale.finite};
 }
 

@@ -8,9 +8,6 @@
 
 namespace gradwire {
 
-// The number by which random streams tell the quantiser of a pipe from its sparsifier.
-inline constexpr std::uint32_t kQuantiserStage = 1;
-
 class DenseCodec final : public Codec {
  public:
   DenseCodec(std::string spec, ValueCoder coder);

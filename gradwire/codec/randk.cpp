@@ -40,7 +40,7 @@ class RandK final : public Sparsifier {
     const std::size_t k = kept_max(tensor.size());
     scale.finite = kernel::is_finite_magnitude(kernel::largest_magnitude(tensor));
     scale.poisoned = !scale.finite;  // which elements were bad is lost with their places
-    scale.places = (shared_seed_ ? rng.shared() : rng).stream(kStage, 0);
+    scale.places = (shared_seed_ ? rng.shared() : rng).stream(kSparsifierStage, 0);
     scale.indices.clear();
     scale.values.clear();
     if (k == 0) return;
@@ -70,8 +70,6 @@ class RandK final : public Sparsifier {
   }
 
  private:
-  static constexpr std::uint32_t kStage = 0;
-
   static void select_up_to(std::uint32_t last, std::size_t elements, Scale& scale) {
     std::size_t kept = 0;
     for (std::size_t first = 0; first < elements; first += kernel::kBlockElements) {

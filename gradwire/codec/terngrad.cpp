@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "gradwire/codec/quantisers.h"
 #include "gradwire/kernel/levels.h"
@@ -44,9 +45,11 @@ class TernGrad final : public Quantiser {
     if (!clip_ || values.empty()) return;
     const auto n = static_cast<double>(values.size());
     const double mean = moments.sum / n;
-    const double variance = std::max(0.0, moments.squares / n - mean * mean);
-    const double limit = *clip_ * std::sqrt(variance);
-    if (limit > 0) scale.value = static_cast<float>(std::min<double>(scale.value, limit));
+    const double variance = moments.squares / n - mean * mean;
+    // Below this it is the rounding error of the sums: all values are the same, and none is
+    // clipped.
+    if (variance <= 1e-12 * moments.squares / n) return;
+    scale.value = static_cast<float>(std::min<double>(scale.value, *clip_ * std::sqrt(variance)));
   }
 
   bool encode(const EncodeBlock& block, BlockSymbols& out) const override {

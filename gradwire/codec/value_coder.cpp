@@ -79,15 +79,14 @@ std::size_t ValueCoder::bytes_max(std::size_t count) const {
 }
 
 Encoded ValueCoder::encode(const Slice& slice, const Scale& scale, const Rng& rng,
-                           std::uint32_t stage, std::span<std::byte> payload,
-                           Workspace& workspace) const {
+                           std::span<std::byte> payload, Workspace& workspace) const {
   if (slice.count == 0) return {};
   GW_CHECK(payload.size() >= bytes_max(slice.count));
   Workspace::Buffers& buffers = workspace.buffers();
   const Layout layout = this->layout(slice.begin % quantiser_->bucket_elements(), slice.count);
   const auto planes = quantiser_->planes();
   const auto scales = buffers.scales.get(layout.scales);
-  const RandomStream random = rng.stream(stage, slice.position + slice.begin);
+  const RandomStream random = rng.stream(kQuantiserStage, slice.position + slice.begin);
   const bool streamed = layout.fixed_bytes >= kStreamedBytes;
 
   Encoded encoded{.bytes = layout.fixed_bytes};

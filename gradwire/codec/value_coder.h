@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "gradwire/codec/buffers.h"
 #include "gradwire/codec/codec.h"
@@ -29,8 +30,7 @@ class ValueCoder {
   // Any `count` values, wherever in their bucket the first one lies.
   std::size_t bytes_max(std::size_t count) const;
 
-  // `stage` tells this coder's random numbers from those of other stages.
-  Encoded encode(const Slice& slice, const Scale& scale, const Rng& rng, std::uint32_t stage,
+  Encoded encode(const Slice& slice, const Scale& scale, const Rng& rng,
                  std::span<std::byte> payload, Workspace& workspace) const;
 
   // The first value is element `phase` of its bucket.

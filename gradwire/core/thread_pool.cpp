@@ -2,8 +2,11 @@
 
 #include <atomic>
 #include <exception>
+#include <string>
+#include <system_error>
 
 #include "gradwire/core/check.h"
+#include "gradwire/core/error.h"
 
 namespace gradwire {
 
@@ -19,11 +22,19 @@ ThreadPool::ThreadPool(std::size_t threads) {
   GW_CHECK(threads >= 1);
   workers_.reserve(threads - 1);
   for (std::size_t thread = 1; thread < threads; ++thread) {
-    workers_.emplace_back([this, thread] { serve(thread); });
+    try {
+      workers_.emplace_back([this, thread] { serve(thread); });
+    } catch (const std::system_error& error) {
+      stop();
+      throw Error("cannot start " + std::to_string(threads) + " threads, only " +
+                  std::to_string(thread) + ": " + error.what() + "; ask for fewer");
+    }
   }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;

@@ -13,6 +13,7 @@ namespace gradwire {
 
 class ThreadPool {
  public:
+  // Throws Error if the machine does not give that many.
   explicit ThreadPool(std::size_t threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -27,6 +28,7 @@ class ThreadPool {
  private:
   struct Loop;
   void serve(std::size_t thread);
+  void stop();
   static void work(Loop& loop, std::size_t thread);
 
   std::mutex mutex_;

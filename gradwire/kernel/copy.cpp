@@ -16,6 +16,7 @@ namespace gradwire::kernel::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 void copy_streamed(std::span<const std::byte> source, std::byte* target) {
+  if (source.empty()) return;
   const hn::ScalableTag<std::uint8_t> d;
   constexpr std::size_t kLine = 64;
   const std::size_t lanes = hn::Lanes(d);
