@@ -8,8 +8,8 @@
 
 namespace gradwire::cli {
 
-// One segment for one thread; for several, a few segments each and all of one length, so that
-// threads help one that is held up. Segments start at multiples of the bucket.
+// One segment a thread, all of one length but for the last. Segments start at multiples of the
+// bucket.
 std::vector<SegmentRange> cut_for_threads(std::size_t elements, std::size_t bucket_elements,
                                           std::size_t threads);
 

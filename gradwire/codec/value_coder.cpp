@@ -16,7 +16,7 @@ constexpr std::size_t kPlanesMax = 2;
 static_assert(kHuffmanSymbolsMax % kBlockElements == 0);
 
 // Payloads of this size are written past the caches: they would not stay there anyway.
-constexpr std::size_t kStreamedBytes = 4 << 20;
+constexpr std::size_t kStreamedBytes = 2 << 20;
 
 // The quantisers have one plane that is entropy-coded, or none.
 const Plane* coded_plane(const Quantiser& quantiser) {
