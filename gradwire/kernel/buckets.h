@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 
@@ -14,6 +15,9 @@ struct Buckets {
   std::size_t phase = 0;
   std::span<const float> scales;
 };
+
+// No value of such a bucket survives: its symbols say zero, and its scale says the rest.
+inline bool is_blank(float scale) { return scale == 0 || std::isnan(scale); }
 
 // The runs of a block's elements that lie in one bucket, in order.
 class BucketRun {

@@ -41,9 +41,6 @@ struct DitherFactor {
   static constexpr std::uint32_t kFixedExponent = 127 + 23;
 };
 
-// No value of such a bucket survives: its symbols say zero, and its scale says the rest.
-inline bool has_no_dither(float scale) { return scale == 0 || std::isnan(scale); }
-
 }  // namespace gradwire::kernel
 #endif
 
@@ -65,7 +62,7 @@ void dither_encode(std::span<const float> values, const Buckets& buckets, Dither
   for (BucketRun run(values.size(), buckets); !run.done(); run.next()) {
     const std::size_t first = run.first(), count = run.count();
     const float scale = run.scale();
-    if (has_no_dither(scale)) {
+    if (is_blank(scale)) {
       std::memset(symbols.data() + first, 0, count);
       continue;
     }
@@ -195,7 +192,7 @@ void dither_encode(std::span<const float> values, const Buckets& buckets, Dither
   for (BucketRun run(values.size(), buckets); !run.done(); run.next()) {
     const std::size_t first = run.first(), count = run.count();
     const float scale = run.scale();
-    const bool none = has_no_dither(scale);
+    const bool none = is_blank(scale);
     const DitherFactor way(none ? 1 : scale, dither);
     for (std::size_t j = first; j < first + count; ++j) {
       if (none) {

@@ -32,9 +32,6 @@ struct LevelFactor {
   }
 };
 
-// No value of such a bucket survives: its symbols say zero, and its scale says the rest.
-inline bool has_no_levels(float scale) { return scale == 0 || std::isnan(scale); }
-
 }  // namespace gradwire::kernel
 #endif
 
@@ -59,7 +56,7 @@ void encode_levels(std::span<const float> values, const Buckets& buckets, unsign
   for (BucketRun run(values.size(), buckets); !run.done(); run.next()) {
     const std::size_t first = run.first(), count = run.count();
     const float scale = run.scale();
-    if (has_no_levels(scale)) {
+    if (is_blank(scale)) {
       std::memset(symbols.data() + first, static_cast<int>(levels_of(bits)), count);
       continue;
     }
@@ -190,7 +187,7 @@ void levels_encode(std::span<const float> values, const Buckets& buckets,
   for (BucketRun run(values.size(), buckets); !run.done(); run.next()) {
     const std::size_t first = run.first(), count = run.count();
     const float scale = run.scale();
-    const bool none = has_no_levels(scale);
+    const bool none = is_blank(scale);
     const LevelFactor to_fixed(none ? 1 : scale, setting.bits);
     for (std::size_t j = first; j < first + count; ++j) {
       if (none) {
