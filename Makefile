@@ -8,7 +8,8 @@ build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) --parallel
 test = ctest --preset $(1) --parallel $(JOBS)
 
 .NOTPARALLEL:
-.PHONY: help demo test test-slow test-sanitize fuzz bench format install clean bootstrap build
+.PHONY: help demo test test-slow test-sanitize fuzz bench bench-network format install clean
+.PHONY: bootstrap build
 
 help:                ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -35,6 +36,9 @@ fuzz:                ## every fuzz target for FUZZ_SECONDS=60
 
 bench: build         ## speed of every codec: one thread, 16,777,216 Gaussian elements
 	@build/gradwire bench codec --elements 16777216 --threads 1
+
+bench-network: build ## compressed means on networks: loopback, 1 Gbit/s; needs root
+	@tools/bench-network
 
 format:              ## lay out the sources by .clang-format
 	@tools/bootstrap format

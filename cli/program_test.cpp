@@ -11,8 +11,13 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-const std::vector<Names> kCommands = {{"codecs"},  {"encode"}, {"decode"},
-                                      {"inspect"}, {"bench"},  {"bench", "codec"}};
+const std::vector<Names> kCommands = {{"codecs"},
+                                      {"encode"},
+                                      {"decode"},
+                                      {"inspect"},
+                                      {"bench"},
+                                      {"bench", "codec"},
+                                      {"bench", "allreduce"}};
 
 // The real program, as a shell starts it.
 Outcome in_a_process(const std::string& arguments) {
@@ -57,7 +62,7 @@ TEST(Program, HelpOfEveryCommandHasAnExampleOfIt) {
 
 TEST(Program, WithoutACommandListsThem) {
   expect_wrong_usage({}, "'gradwire' needs a command: codecs, encode, decode, inspect, bench");
-  expect_wrong_usage({"bench"}, "'gradwire bench' needs a command: codec");
+  expect_wrong_usage({"bench"}, "'gradwire bench' needs a command: codec, allreduce");
 }
 
 TEST(Program, UnknownNamesGetTheNearestOne) {

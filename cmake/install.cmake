@@ -11,6 +11,8 @@ target_sources(gradwire PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} 
   gradwire/codec/guarantee.h
   gradwire/codec/spec.h
   gradwire/codec/workspace.h
+  gradwire/collective/communicator.h
+  gradwire/collective/exchange.h
   gradwire/core/check.h
   gradwire/core/error.h
   gradwire/core/expected.h
@@ -21,6 +23,10 @@ target_sources(gradwire PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} 
   gradwire/file/npy.h
   gradwire/file/tensor.h
   gradwire/file/tensor_file.h
+  gradwire/transport/gloo.h
+  gradwire/transport/in_process.h
+  gradwire/transport/mpi.h
+  gradwire/transport/transport.h
   gradwire/wire/frame.h)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gradwire)
@@ -31,5 +37,7 @@ if(TARGET gradwire_cli)
 endif()
 
 write_basic_package_version_file(gradwire-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES cmake/gradwire-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/gradwire-config-version.cmake
+configure_file(cmake/gradwire-config.cmake.in gradwire-config.cmake @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/gradwire-config.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/gradwire-config-version.cmake
         DESTINATION ${package_dir})

@@ -25,6 +25,17 @@ foreach(room IN LISTS rooms)
 endforeach()
 add_room_test(rooms_test tests)
 
+# One process, one rank: what tests start where threads will not do. They find it here.
+file(GLOB sources CONFIGURE_DEPENDS tests/ranks/*.cpp)
+add_executable(ranks ${sources} gradwire/transport/scenarios_test.cpp)
+target_link_libraries(ranks PRIVATE gradwire ${dependencies})
+foreach(test transport_test collective_test rooms_test)
+  if(TARGET ${test})
+    target_compile_definitions(${test} PRIVATE GRADWIRE_RANKS_PROGRAM="$<TARGET_FILE:ranks>")
+    add_dependencies(${test} ranks)
+  endif()
+endforeach()
+
 if(TARGET gradwire_cli)
   add_room_test(cli_test cli cli)
   if(TARGET cli_test)  # tests of the whole program find it here

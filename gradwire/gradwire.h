@@ -1,11 +1,14 @@
-// The public API of gradwire, and all that is installed: codecs (codec/), frames (wire/) and .gw
-// files (file/), with the errors, random numbers and threads that they take (core/).
+// The public API of gradwire, and all that is installed: codecs (codec/), frames (wire/), compressed
+// means (collective/) over transports (transport/), and .gw files (file/), with the errors, random
+// numbers and threads that they take (core/).
 #pragma once
 
 #include "gradwire/codec/codec.h"
 #include "gradwire/codec/guarantee.h"
 #include "gradwire/codec/spec.h"
 #include "gradwire/codec/workspace.h"
+#include "gradwire/collective/communicator.h"
+#include "gradwire/collective/exchange.h"
 #include "gradwire/core/error.h"
 #include "gradwire/core/expected.h"
 #include "gradwire/core/random.h"
@@ -15,4 +18,8 @@
 #include "gradwire/file/npy.h"
 #include "gradwire/file/tensor.h"
 #include "gradwire/file/tensor_file.h"
+#include "gradwire/transport/gloo.h"
+#include "gradwire/transport/in_process.h"
+#include "gradwire/transport/mpi.h"
+#include "gradwire/transport/transport.h"
 #include "gradwire/wire/frame.h"

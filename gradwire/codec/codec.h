@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -82,6 +83,14 @@ class Codec {
   }
 
   virtual void measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const = 0;
+
+  // False if measure() does not read the tensor: a range can then be encoded before the rest of the
+  // values is known.
+  virtual bool needs_whole_tensor() const = 0;
+
+  // Where payloads of one range from all ranks can be added up without decoding: they are floats
+  // from this byte on, and the same in front of it.
+  virtual std::optional<std::size_t> summable_from() const = 0;
 
   // Writes the range to the front of `payload`, which has room for payload_bytes_max.
   virtual Encoded encode(const Scale& scale, TensorRange range, const Rng& rng,

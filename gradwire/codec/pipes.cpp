@@ -29,6 +29,11 @@ void DenseCodec::measure(std::span<const float> tensor, const Rng& /*rng*/, Scal
   coder_.quantiser().measure(tensor, scale);
 }
 
+std::optional<std::size_t> DenseCodec::summable_from() const {
+  if (!coder_.is_plain()) return std::nullopt;
+  return 0;
+}
+
 Encoded DenseCodec::encode(const Scale& scale, TensorRange range, const Rng& rng,
                            std::span<std::byte> payload, Workspace& workspace) const {
   GW_CHECK(range.first % bucket_elements() == 0);
@@ -84,6 +89,11 @@ void SparseCodec::measure(std::span<const float> tensor, const Rng& rng, Scale& 
   scale.reset(tensor.size());
   sparsifier_->select(tensor, rng, scale);
   if (!scale.poisoned) coder_.quantiser().measure(scale.values, scale);
+}
+
+std::optional<std::size_t> SparseCodec::summable_from() const {
+  if (!sparsifier_->places_are_shared() || !coder_.is_plain()) return std::nullopt;
+  return kHeadBytes + kRandomPlacesBytes;
 }
 
 Encoded SparseCodec::encode(const Scale& scale, TensorRange range, const Rng& rng,

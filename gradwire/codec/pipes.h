@@ -18,6 +18,8 @@ class DenseCodec final : public Codec {
   std::size_t payload_bytes_max(std::size_t range_elements,
                                 std::size_t tensor_elements) const override;
   void measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const override;
+  bool needs_whole_tensor() const override { return coder_.quantiser().needs_all_values(); }
+  std::optional<std::size_t> summable_from() const override;
   Encoded encode(const Scale& scale, TensorRange range, const Rng& rng,
                  std::span<std::byte> payload, Workspace& workspace) const override;
   Decoded<void> decode(std::span<const std::byte> payload, std::span<float> target,
@@ -39,6 +41,8 @@ class SparseCodec final : public Codec {
   std::size_t payload_bytes_max(std::size_t range_elements,
                                 std::size_t tensor_elements) const override;
   void measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const override;
+  bool needs_whole_tensor() const override { return true; }
+  std::optional<std::size_t> summable_from() const override;
   Encoded encode(const Scale& scale, TensorRange range, const Rng& rng,
                  std::span<std::byte> payload, Workspace& workspace) const override;
   Decoded<void> decode(std::span<const std::byte> payload, std::span<float> target,

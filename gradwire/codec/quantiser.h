@@ -42,6 +42,7 @@ class Quantiser {
 
   // Looks at all values of the tensor, where the quantiser needs that.
   virtual void measure(std::span<const float> /*values*/, Scale& /*scale*/) const {}
+  virtual bool needs_all_values() const { return false; }
 
   // Encodes the slice's values from `offset` on, `count` of them, into the planes of `out`, and
   // writes those of the slice's scales that this block is the first to need. Returns false if a NaN

@@ -33,6 +33,7 @@ class RandK final : public Sparsifier {
   }
 
   bool places_are_random() const override { return true; }
+  bool places_are_shared() const override { return shared_seed_; }
 
   // Every element has a random place of its own; those with the k lowest are kept.
   void select(std::span<const float> tensor, const Rng& rng, Scale& scale) const override {

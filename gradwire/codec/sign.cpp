@@ -26,6 +26,7 @@ class Sign final : public Quantiser {
   }
 
   // The mean needs a look at the whole tensor, and the signs are at hand then.
+  bool needs_all_values() const override { return true; }
   void measure(std::span<const float> values, Scale& scale) const override {
     double sum = 0;
     std::uint32_t largest = 0;

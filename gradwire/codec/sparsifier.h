@@ -30,6 +30,9 @@ class Sparsifier {
 
   // True if receivers can find the places by themselves, from scale.places and places_last.
   virtual bool places_are_random() const { return false; }
+
+  // True if all ranks keep the same places.
+  virtual bool places_are_shared() const { return false; }
 };
 
 using SparsifierPtr = std::unique_ptr<const Sparsifier>;

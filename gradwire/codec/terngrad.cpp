@@ -34,6 +34,7 @@ class TernGrad final : public Quantiser {
     return count == 0 ? 0 : 1;
   }
 
+  bool needs_all_values() const override { return true; }
   void measure(std::span<const float> values, Scale& scale) const override {
     const kernel::Moments moments = kernel::moments(values);
     if (!kernel::is_finite_magnitude(moments.largest)) {

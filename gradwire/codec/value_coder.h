@@ -27,6 +27,12 @@ class ValueCoder {
 
   const Quantiser& quantiser() const { return *quantiser_; }
 
+  // True if the bytes are the values as they are.
+  bool is_plain() const {
+    return !entropy_ && quantiser_->planes().size() == 1 &&
+           quantiser_->planes().front().kind == Plane::Kind::floats;
+  }
+
   // Any `count` values, wherever in their bucket the first one lies.
   std::size_t bytes_max(std::size_t count) const;
 

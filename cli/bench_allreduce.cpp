@@ -1,0 +1,243 @@
+#include "cli/bench_allreduce.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "cli/page_array.h"
+#include "gradwire/core/check.h"
+#include "gradwire/core/error.h"
+#include "gradwire/wire/frame.h"
+
+namespace gradwire::cli {
+namespace {
+
+constexpr std::string_view kSumName = "fp32 allreduce";
+
+template <class Work>
+double milliseconds(Work work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+double median(std::vector<double> figures) {
+  std::sort(figures.begin(), figures.end());
+  const std::size_t middle = figures.size() / 2;
+  return figures.size() % 2 == 1 ? figures[middle] : (figures[middle - 1] + figures[middle]) / 2;
+}
+
+double relative_error(std::span<const float> mean, std::span<const float> truth) {
+  double error_squares = 0, squares = 0;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    const double error = double{mean[i]} - double{truth[i]};
+    error_squares += error * error;
+    squares += double{truth[i]} * double{truth[i]};
+  }
+  return std::sqrt(error_squares / squares);
+}
+
+// Every rank's number. All that there is to send with is a sum of floats: each rank writes into
+// places of its own, 16 bits a float, to which the others add zeros, and that is exact.
+std::vector<std::uint64_t> gather(Communicator& communicator, std::uint64_t own) {
+  constexpr std::size_t kParts = 4;
+  constexpr unsigned kPartBits = 16;
+  std::vector<float> parts(kParts * communicator.size());
+  for (std::size_t p = 0; p < kParts; ++p) {
+    const std::uint64_t part = own >> (kPartBits * p) & ((1u << kPartBits) - 1);
+    parts[kParts * communicator.rank() + p] = static_cast<float>(part);
+  }
+  communicator.allreduce(parts);
+  std::vector<std::uint64_t> numbers(communicator.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    numbers[i / kParts] |= static_cast<std::uint64_t>(parts[i]) << (kPartBits * (i % kParts));
+  }
+  return numbers;
+}
+
+// The parts of an array that are the tensors, which lie in it one after the other.
+template <class T>
+std::vector<std::span<T>> cut(std::span<T> array, const std::vector<TensorShape>& tensors) {
+  std::vector<std::span<T>> parts;
+  for (const TensorShape& tensor : tensors) {
+    parts.push_back(array.first(tensor.elements));
+    array = array.subspan(tensor.elements);
+  }
+  GW_CHECK(array.empty());
+  return parts;
+}
+
+// What one exchange took.
+struct Lap {
+  double ms = 0;
+  double ratio = 0;
+  ExchangeReport report;
+};
+
+// One rank's side of the measurement. Nothing in it grows while a clock runs.
+class AllreduceBench {
+ public:
+  AllreduceBench(Communicator& communicator, std::span<const float> values,
+                 const std::vector<TensorShape>& tensors, const BenchAllreduceOptions& options)
+      : communicator_(communicator),
+        options_(options),
+        tensors_(tensors),
+        values_(values),
+        mean_(values.size()),
+        value_parts_(cut(values_, tensors)),
+        mean_parts_(cut(mean_.span(), tensors)) {
+    if (contributes()) return;
+    for (auto& part : value_parts_) part = {};
+  }
+
+  void add(const DirectSpec& method) {
+    methods_.push_back(
+        {.name = method.text,
+         .exchange = make_exchange(communicator_, tensors_,
+                                   {.up = method.up,
+                                    .down = method.down,
+                                    .topology = options_.topology,
+                                    .server = options_.server,
+                                    .server_contributes = options_.server_contributes,
+                                    .seed = options_.seed,
+                                    .segment_elements_max = options_.segment_elements_max}),
+         .figures = {},
+         .laps = {}});
+    methods_.back().figures.topology = methods_.back().exchange->topology();
+  }
+
+  // Round 0 warms up, and finds what is no matter of time.
+  void run_round(std::size_t round, Progress* progress) {
+    if (progress != nullptr) progress->step(kSumName);
+    const double sum_ms = run_sum();
+    if (round == 0) keep_truth();
+    if (round > 0) sums_ms_.push_back(sum_ms);
+    for (Method& method : methods_) {
+      if (progress != nullptr) progress->step(method.name);
+      Lap lap = run_exchange(method, round);
+      lap.ratio = lap.ms / sum_ms;
+      check_same_everywhere(method);
+      if (round == 0) find_size_and_error(method, lap);
+      if (round > 0) method.laps.push_back(lap);
+    }
+  }
+
+  BenchAllreduceFigures figures() const {
+    BenchAllreduceFigures all;
+    all.sum_ms = median(sums_ms_);
+    all.sum_ms_min = *std::min_element(sums_ms_.begin(), sums_ms_.end());
+    for (const Method& method : methods_) {
+      const auto median_of = [&](auto figure) {
+        std::vector<double> numbers;
+        for (const Lap& lap : method.laps) numbers.push_back(figure(lap));
+        return median(std::move(numbers));
+      };
+      MethodFigures& figures = all.methods.emplace_back(method.figures);
+      figures.ms = median_of([](const Lap& lap) { return lap.ms; });
+      figures.ms_min = std::ranges::min_element(method.laps, {}, &Lap::ms)->ms;
+      figures.ratio = median_of([](const Lap& lap) { return lap.ratio; });
+      figures.encode_ms = median_of([](const Lap& lap) { return 1e3 * lap.report.encode_seconds; });
+      figures.exchange_ms =
+          median_of([](const Lap& lap) { return 1e3 * lap.report.exchange_seconds; });
+      figures.decode_ms = median_of([](const Lap& lap) { return 1e3 * lap.report.decode_seconds; });
+    }
+    return all;
+  }
+
+ private:
+  struct Method {
+    std::string name;
+    std::unique_ptr<Exchange> exchange;
+    MethodFigures figures;
+    std::vector<Lap> laps;
+  };
+
+  // Whether this rank gives values at all.
+  bool contributes() const {
+    return options_.server_contributes || communicator_.rank() != options_.server;
+  }
+
+  double run_sum() {
+    if (contributes()) {
+      std::ranges::copy(values_, mean_.span().begin());
+    } else {
+      std::ranges::fill(mean_.span(), 0.0F);
+    }
+    communicator_.barrier();
+    return milliseconds([&] { communicator_.allreduce(mean_.span()); });
+  }
+
+  Lap run_exchange(Method& method, std::uint64_t step) {
+    const ExchangeCall call{
+        .step = step, .values = value_parts_, .means = mean_parts_, .owner = nullptr};
+    Lap lap;
+    communicator_.barrier();
+    lap.ms = milliseconds([&] { lap.report = method.exchange->run(call); });
+    if (lap.report.poisoned) {
+      throw Error(method.name + ": there is a NaN or an infinity among the values: no mean");
+    }
+    return lap;
+  }
+
+  // The transport's sum is the truth, divided by the number of ranks that gave something.
+  void keep_truth() {
+    if (communicator_.rank() != 0) return;
+    truth_.emplace(values_.size());
+    const std::size_t ranks = communicator_.size() - (options_.server_contributes ? 0 : 1);
+    std::ranges::transform(mean_.span(), truth_->span().begin(),
+                           [&](float sum) { return sum / static_cast<float>(ranks); });
+  }
+
+  void check_same_everywhere(const Method& method) {
+    const std::vector<std::uint64_t> checksums =
+        gather(communicator_, checksum(std::as_bytes(mean_.span())));
+    for (std::size_t rank = 1; rank < checksums.size(); ++rank) {
+      if (checksums[rank] == checksums[0]) continue;
+      throw Error(fmt::format(
+          "{}: ranks 0 and {} hold different means; this is a bug of gradwire, or of the machine",
+          method.name, rank));
+    }
+  }
+
+  void find_size_and_error(Method& method, const Lap& lap) {
+    const std::vector<std::uint64_t> sent = gather(communicator_, lap.report.bytes_sent);
+    method.figures.bytes_sent = *std::max_element(sent.begin(), sent.end());
+    if (truth_) method.figures.relative_error = relative_error(mean_.span(), truth_->span());
+  }
+
+  Communicator& communicator_;
+  const BenchAllreduceOptions& options_;
+  const std::vector<TensorShape>& tensors_;
+  std::span<const float> values_;
+  PageArray<float> mean_;                  // or the transport's sum
+  std::optional<PageArray<float>> truth_;  // rank 0 only
+  std::vector<std::span<const float>> value_parts_;
+  std::vector<std::span<float>> mean_parts_;
+  std::vector<Method> methods_;
+  std::vector<double> sums_ms_;
+};
+
+}  // namespace
+
+std::size_t bench_allreduce_steps(std::size_t methods, std::size_t rounds) {
+  return (1 + methods) * (1 + rounds);
+}
+
+BenchAllreduceFigures bench_allreduce(Communicator& communicator, std::span<const float> values,
+                                      const std::vector<TensorShape>& tensors,
+                                      const std::vector<DirectSpec>& methods,
+                                      const BenchAllreduceOptions& options, Progress* progress) {
+  GW_CHECK(options.rounds > 0);
+  AllreduceBench bench(communicator, values, tensors, options);
+  for (const DirectSpec& method : methods) bench.add(method);
+  for (std::size_t round = 0; round <= options.rounds; ++round) bench.run_round(round, progress);
+  return bench.figures();
+}
+
+}  // namespace gradwire::cli

@@ -1,0 +1,292 @@
+// gradwire bench allreduce: compressed means between workers, beside the transport's own sum.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string_view>
+
+#include "cli/bench_allreduce.h"
+#include "cli/bench_commands.h"
+#include "cli/bench_input.h"
+#include "cli/commands.h"
+#include "cli/format.h"
+#include "cli/gradients.h"
+#include "cli/json.h"
+#include "cli/launch.h"
+#include "cli/options.h"
+#include "cli/page_array.h"
+#include "cli/table.h"
+#include "cli/tensor_list.h"
+#include "cli/workers.h"
+
+namespace gradwire::cli {
+namespace {
+
+constexpr std::size_t kWorkersMax = 1024;
+constexpr std::size_t kTensorsMax = 1'000'000;
+constexpr std::uint64_t kDeadlineSecondsMax = 24 * 60 * 60;
+constexpr std::string_view kRankMark = "{rank}";
+
+struct BenchAllreduceCommand {
+  std::vector<std::string> methods = {"none",    "qsgd(bits=8)",      "qsgd(bits=4)",
+                                      "natural", "natural | entropy", "topk(1%)"};
+  std::size_t elements = 16'777'216;
+  std::size_t tensors = 1;
+  std::string input;  // a file; empty: generate
+  std::optional<std::size_t> workers;
+  std::optional<std::string> transport;
+  std::string topology = name(Topology::automatic);
+  std::optional<std::size_t> server;
+  bool dedicated_server = false;
+  std::string interface;
+  std::size_t deadline_seconds = 60;
+  BenchAllreduceOptions bench;
+  bool json = false;
+
+  const std::string& source() const {
+    static const std::string generated = "gaussian";
+    return input.empty() ? generated : input;
+  }
+};
+
+// What all ranks came to.
+struct Measurement {
+  std::size_t elements = 0;
+  BenchAllreduceFigures figures;
+};
+
+std::optional<TransportKind> transport_asked(const BenchAllreduceCommand& command) {
+  for (const auto kind : {TransportKind::in_process, TransportKind::gloo, TransportKind::mpi}) {
+    if (command.transport == name(kind)) return kind;
+  }
+  return std::nullopt;
+}
+
+void check_tensors(std::size_t tensors, std::size_t elements) {
+  if (tensors <= elements) return;
+  throw UsageError(fmt::format("{} elements do not make {} tensors", elements, tensors));
+}
+
+void check_usage(const BenchAllreduceCommand& command, const WorkerPlace& place) {
+  if (command.input.empty()) check_tensors(command.tensors, command.elements);
+  if (topology_of(command.topology) != Topology::server) {
+    if (command.server) throw UsageError("--server is for --topology server");
+    if (command.dedicated_server) throw UsageError("--dedicated-server is for --topology server");
+  }
+  if (command.server && *command.server >= place.size) {
+    throw UsageError(fmt::format("--server {}: of {} workers the last has rank {}", *command.server,
+                                 place.size, place.size - 1));
+  }
+  if (command.dedicated_server && place.size < 2) {
+    throw UsageError("--dedicated-server leaves no worker to send it anything");
+  }
+}
+
+// The values of one rank. Every rank has others, and always the same ones for a seed.
+PageArray<float> make_values(const BenchAllreduceCommand& command, std::size_t rank) {
+  if (!command.input.empty()) {
+    std::string path = command.input;
+    if (const std::size_t mark = path.find(kRankMark); mark != std::string::npos) {
+      path.replace(mark, kRankMark.size(), std::to_string(rank));
+    }
+    return read_bench_input(path);
+  }
+  PageArray<float> values(command.elements);
+  fill_gaussian({.seed = command.bench.seed,
+                 .rank = static_cast<std::uint32_t>(rank),
+                 .purpose = Purpose::data},
+                values.span());
+  return values;
+}
+
+// One rank's work.
+Measurement measure(Communicator& communicator, const BenchAllreduceCommand& command,
+                    const std::vector<DirectSpec>& methods, const Console& console) {
+  const PageArray<float> values = make_values(command, communicator.rank());
+  check_tensors(command.tensors, values.span().size());
+  const auto tensors = model_tensors(values.span().size(), command.tensors);
+  std::optional<Progress> progress;
+  if (communicator.rank() == 0) {
+    progress.emplace(console, "bench allreduce",
+                     bench_allreduce_steps(methods.size(), command.bench.rounds));
+  }
+  return {.elements = values.span().size(),
+          .figures = bench_allreduce(communicator, values.span(), tensors, methods, command.bench,
+                                     progress ? &*progress : nullptr)};
+}
+
+std::string sum_name(const WorkerPlace& place) {
+  return fmt::format("{} fp32 allreduce", name(place.transport));
+}
+
+Json to_json(const Measurement& measurement, const BenchAllreduceCommand& command,
+             const std::vector<DirectSpec>& methods, const WorkerPlace& place) {
+  Json results = Json::array();
+  for (std::size_t m = 0; m < methods.size(); ++m) {
+    const MethodFigures& figures = measurement.figures.methods[m];
+    results.push_back({{"method", command.methods[m]},
+                       {"spec", methods[m].text},
+                       {"topology", name(figures.topology)},
+                       {"transport", name(place.transport)},
+                       {"workers", place.size},
+                       {"ms", figures.ms},
+                       {"ms_min", figures.ms_min},
+                       {"ratio", figures.ratio},
+                       {"bytes_sent_per_rank", figures.bytes_sent},
+                       {"relative_error", figures.relative_error},
+                       {"encode_ms", figures.encode_ms},
+                       {"exchange_ms", figures.exchange_ms},
+                       {"decode_ms", figures.decode_ms}});
+  }
+  return {{"baseline",
+           {{"name", sum_name(place)},
+            {"ms", measurement.figures.sum_ms},
+            {"ms_min", measurement.figures.sum_ms_min}}},
+          {"elements", measurement.elements},
+          {"tensors", command.tensors},
+          {"input", command.source()},
+          {"rounds", command.bench.rounds},
+          {"results", results}};
+}
+
+void print_table(const Measurement& measurement, const BenchAllreduceCommand& command,
+                 const WorkerPlace& place, const Console& console) {
+  Table table({{.heading = "method", .align = Table::Align::left},
+               {.heading = "topology", .align = Table::Align::left},
+               {.heading = "ms"},
+               {.heading = "least\nms"},
+               {.heading = "ratio"},
+               {.heading = "MB sent\nper rank"},
+               {.heading = "relative\nerror"},
+               {.heading = "encode\nms"},
+               {.heading = "exchange\nms"},
+               {.heading = "decode\nms"}});
+  const BenchAllreduceFigures& all = measurement.figures;
+  table.add_row({sum_name(place), "", fixed(all.sum_ms, 1), fixed(all.sum_ms_min, 1), fixed(1, 2),
+                 "", "", "", "", ""});
+  for (std::size_t m = 0; m < all.methods.size(); ++m) {
+    const MethodFigures& figures = all.methods[m];
+    table.add_row({command.methods[m], name(figures.topology), fixed(figures.ms, 1),
+                   fixed(figures.ms_min, 1), fixed(figures.ratio, 2),
+                   fixed(static_cast<double>(figures.bytes_sent) * 1e-6, 3),
+                   significant(figures.relative_error, 3), fixed(figures.encode_ms, 1),
+                   fixed(figures.exchange_ms, 1), fixed(figures.decode_ms, 1)});
+  }
+  const auto plural = [](std::size_t count) { return count == 1 ? "" : "s"; };
+  const std::size_t rounds = command.bench.rounds;
+  fmt::print(console.out,
+             "{}\n"
+             "{} elements ({}) in {} tensor{}, {} worker{} ({}), median of {} round{}.\n"
+             "The ratio is to the time of the transport's own sum of floats in the same round;\n"
+             "encode, exchange and decode are rank 0's, and the bytes those of the rank that sends "
+             "most.\n",
+             table.text(), thousands(measurement.elements), command.source(), command.tensors,
+             plural(command.tensors), place.size, plural(place.size), name(place.transport), rounds,
+             plural(rounds));
+}
+
+void run(BenchAllreduceCommand command, const CLI::App& parsed, const Console& console) {
+  std::vector<DirectSpec> methods;
+  for (const std::string& spec : command.methods) methods.push_back(parse_direct_spec(spec));
+  const WorkerPlace place = find_worker_place(
+      {.transport = transport_asked(command), .workers = command.workers}, process_environment);
+  check_usage(command, place);
+  if (place.role == Role::starter) {
+    launch_workers({.arguments = given_arguments(parsed), .workers = place.size});
+    return;
+  }
+
+  command.bench.topology = topology_of(command.topology);
+  command.bench.server = command.server.value_or(0);
+  command.bench.server_contributes = !command.dedicated_server;
+  Measurement measurement;
+  run_workers({.place = place,
+               .interface = command.interface,
+               .silence_max = std::chrono::seconds(command.deadline_seconds),
+               .seed = command.bench.seed},
+              [&](Communicator& communicator) {
+                Measurement own = measure(communicator, command, methods, console);
+                if (communicator.rank() == 0) measurement = std::move(own);
+              });
+  if (!place.reports()) return;
+  if (command.json) {
+    print_json(to_json(measurement, command, methods, place), console);
+  } else {
+    print_table(measurement, command, place, console);
+  }
+}
+
+// What is measured.
+void add_work_options(CLI::App& app, BenchAllreduceCommand& command) {
+  app.add_option("--method", command.methods,
+                 "What to measure: a codec, or direct(CODEC, down=CODEC); may be given several "
+                 "times")
+      ->allow_extra_args(false)
+      ->type_name("SPEC");
+  auto* elements = add_count_option(app, "--elements", command.elements, kElementsMax,
+                                    "Elements that every worker gives");
+  app.add_option("--input", command.input,
+                 "Take the elements from a .f32 or .npy file; {rank} in its name is the worker's")
+      ->excludes(elements)
+      ->type_name("FILE");
+  add_count_option(app, "--tensors", command.tensors, kTensorsMax,
+                   "Tensors of very different sizes that share the elements");
+  app.add_option("--seed", command.bench.seed, "Of the elements and of all rounding")
+      ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
+      ->type_name("N")
+      ->capture_default_str();
+  add_count_option(app, "--rounds", command.bench.rounds, kRoundsMax,
+                   "Rounds, of which the median is taken");
+}
+
+// Who does it, and how they are connected.
+void add_worker_options(CLI::App& app, BenchAllreduceCommand& command) {
+  app.add_option("--workers", command.workers,
+                 "Workers [2]; under mpirun, or with RANK and WORLD_SIZE set, it is known")
+      ->transform(whole_number(1, kWorkersMax))
+      ->type_name("N");
+  app.add_option("--transport", command.transport,
+                 "in-process (threads), gloo (one process a worker) or mpi (under mpirun)")
+      ->check(CLI::IsMember({"in-process", "gloo", "mpi"}))
+      ->type_name("T");
+  app.add_option("--topology", command.topology, "auto, scatter, server, gather or ring")
+      ->check(CLI::IsMember({"auto", "scatter", "server", "gather", "ring"}))
+      ->type_name("T")
+      ->capture_default_str();
+  app.add_option("--server", command.server, "The rank that averages, for --topology server [0]")
+      ->transform(whole_number(0, kWorkersMax))
+      ->type_name("RANK");
+  app.add_flag("--dedicated-server", command.dedicated_server,
+               "The server only averages, and gives nothing itself");
+  add_count_option(app, "--segment", command.bench.segment_elements_max, kElementsMax,
+                   "Elements that are in flight at once, about");
+  app.add_option("--interface", command.interface, "The network interface for gloo, such as eth0")
+      ->type_name("IF");
+  app.add_option("--deadline", command.deadline_seconds,
+                 "Seconds after which a silent worker is given up")
+      ->transform(whole_number(1, kDeadlineSecondsMax))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_bench_allreduce_command(CLI::App& bench, const Console& console) {
+  auto* app = bench.add_subcommand(
+      "allreduce", "Time, bytes and error of compressed means between workers, beside fp32");
+  auto command = std::make_shared<BenchAllreduceCommand>();
+  add_work_options(*app, *command);
+  add_worker_options(*app, *command);
+  add_json_option(*app, command->json);
+  app->footer(
+      "Example:\n"
+      "  gradwire bench allreduce --method 'qsgd(bits=4)' --workers 4 --transport gloo\n"
+      "  mpirun -n 4 gradwire bench allreduce --method 'direct(topk(1%), down=none)'");
+  app->callback([command, app, &console] { run(*command, *app, console); });
+}
+
+}  // namespace gradwire::cli

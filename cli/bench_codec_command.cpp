@@ -1,0 +1,152 @@
+// gradwire bench codec: speed, size and error of codecs.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <memory>
+#include <ostream>
+
+#include "cli/bench_codec.h"
+#include "cli/bench_commands.h"
+#include "cli/bench_input.h"
+#include "cli/format.h"
+#include "cli/gradients.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/page_array.h"
+#include "cli/table.h"
+
+namespace gradwire::cli {
+namespace {
+
+struct BenchCodecOptions {
+  std::vector<std::string> codecs = {"natural",
+                                     "natural(bits=8)",
+                                     "natural_dither(levels=7)",
+                                     "qsgd(bits=8)",
+                                     "qsgd(bits=4)",
+                                     "qsgd(bits=2)",
+                                     "terngrad",
+                                     "sign",
+                                     "fp16",
+                                     "bf16",
+                                     "topk(1%)",
+                                     "randk(1%)",
+                                     "natural | entropy",
+                                     "qsgd(bits=4) | entropy",
+                                     "topk(1%) | natural | entropy"};
+  std::size_t elements = 16'777'216;
+  std::string input;  // a file; empty: generate
+  std::string generate = "gaussian";
+  BenchOptions bench;
+  bool json = false;
+
+  const std::string& source() const { return input.empty() ? generate : input; }
+};
+
+PageArray<float> make_tensor(const BenchCodecOptions& options) {
+  if (!options.input.empty()) return read_bench_input(options.input);
+  PageArray<float> values(options.elements);
+  const Rng rng{.seed = 1, .purpose = Purpose::data};
+  if (options.generate == "gradients") {
+    fill_gradients(rng, values.span());
+  } else {
+    fill_gaussian(rng, values.span());
+  }
+  return values;
+}
+
+Json to_json(const BenchFigures& figures, std::size_t elements, const BenchCodecOptions& options) {
+  Json codecs = Json::array();
+  for (const CodecFigures& codec : figures.codecs) {
+    codecs.push_back({{"spec", codec.spec},
+                      {"encode_gbps", codec.encode.gbps},
+                      {"decode_gbps", codec.decode.gbps},
+                      {"decode_add_gbps", codec.decode_add.gbps},
+                      {"encode_ratio", codec.encode.memcpy_ratio},
+                      {"decode_ratio", codec.decode.memcpy_ratio},
+                      {"decode_add_ratio", codec.decode_add.memcpy_ratio},
+                      {"bits_per_element", codec.bits_per_element},
+                      {"relative_error", codec.relative_error}});
+  }
+  return {{"memcpy_gbps", figures.memcpy_gbps},
+          {"read_gbps", figures.read_gbps},
+          {"threads", options.bench.threads},
+          {"elements", elements},
+          {"input", options.source()},
+          {"rounds", options.bench.rounds},
+          {"codecs", codecs}};
+}
+
+void print_table(const BenchFigures& figures, std::size_t elements,
+                 const BenchCodecOptions& options, const Console& console) {
+  const auto text = [](const Speed& speed) {
+    return fmt::format("{:.2f} {:>7.2f}", speed.gbps, speed.memcpy_ratio);
+  };
+  Table table({{.heading = "codec", .align = Table::Align::left},
+               {.heading = "bits/\nelement"},
+               {.heading = "times\nsmaller"},
+               {.heading = "relative\nerror"},
+               {.heading = "encode\nGB/s /memcpy"},
+               {.heading = "decode\nGB/s /memcpy"},
+               {.heading = "decode_add\nGB/s /memcpy"}});
+  for (std::size_t c = 0; c < figures.codecs.size(); ++c) {
+    const CodecFigures& codec = figures.codecs[c];
+    table.add_row({options.codecs[c], fixed(codec.bits_per_element, 3),
+                   fixed(32 / codec.bits_per_element, 1), significant(codec.relative_error, 3),
+                   text(codec.encode), text(codec.decode), text(codec.decode_add)});
+  }
+  const std::size_t threads = options.bench.threads;
+  const std::size_t rounds = options.bench.rounds;
+  fmt::print(
+      console.out,
+      "{}\n"
+      "{} elements ({}), {} thread{}, median of {} round{}.\n"
+      "Speeds are GB of floats in a second, and their ratio to memcpy, which runs at {:.2f} GB/s\n"
+      "here; reading alone runs at {:.2f} GB/s.\n",
+      table.text(), thousands(elements), options.source(), threads, threads == 1 ? "" : "s", rounds,
+      rounds == 1 ? "" : "s", figures.memcpy_gbps, figures.read_gbps);
+}
+
+void run(const BenchCodecOptions& options, const Console& console) {
+  Codecs codecs;
+  for (const std::string& spec : options.codecs) codecs.push_back(make_codec(spec));
+  const PageArray<float> tensor = make_tensor(options);
+  const BenchFigures figures = [&] {
+    Progress progress(console, "bench codec", bench_steps(codecs, options.bench));
+    return bench_codecs(tensor.span(), codecs, options.bench, progress);
+  }();
+  if (options.json) {
+    print_json(to_json(figures, tensor.span().size(), options), console);
+  } else {
+    print_table(figures, tensor.span().size(), options, console);
+  }
+}
+
+}  // namespace
+
+void add_bench_codec_command(CLI::App& bench, const Console& console) {
+  auto* command = bench.add_subcommand("codec", "Speed, size and error of codecs, beside memcpy");
+  auto options = std::make_shared<BenchCodecOptions>();
+  command->add_option("--codec", options->codecs, "What to measure; may be given several times")
+      ->allow_extra_args(false)
+      ->type_name("SPEC");
+  auto* elements = add_count_option(*command, "--elements", options->elements, kElementsMax,
+                                    "Elements of the tensor");
+  auto* generate = command->add_option("--generate", options->generate, "What the tensor is like")
+                       ->check(CLI::IsMember({"gaussian", "gradients"}))
+                       ->capture_default_str();
+  command->add_option("--input", options->input, "Take the tensor from a .f32 or .npy file")
+      ->excludes(elements)
+      ->excludes(generate)
+      ->type_name("FILE");
+  add_threads_option(*command, options->bench.threads);
+  add_count_option(*command, "--rounds", options->bench.rounds, kRoundsMax,
+                   "Rounds, of which the median is taken");
+  add_json_option(*command, options->json);
+  command->footer(
+      "Example:\n"
+      "  gradwire bench codec --codec natural --codec 'topk(1%) | natural' --generate gradients");
+  command->callback([options, &console] { run(*options, console); });
+}
+
+}  // namespace gradwire::cli

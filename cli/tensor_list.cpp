@@ -1,0 +1,47 @@
+#include "cli/tensor_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "gradwire/core/check.h"
+#include "gradwire/core/random.h"
+
+namespace gradwire::cli {
+namespace {
+
+constexpr std::uint64_t kWeightBits = 4 + 16;
+
+// From 2^4 to 2^20, each power of two as likely as another. Whole numbers, so that no machine's
+// logarithm can cut the elements differently.
+std::uint64_t weight_of(std::uint32_t random) {
+  const std::uint64_t mantissa = 16 + (random >> 28);
+  const std::uint32_t shift = (random >> 24) & 15;
+  return mantissa << shift;
+}
+
+}  // namespace
+
+std::vector<TensorShape> model_tensors(std::size_t elements, std::size_t tensors) {
+  GW_CHECK(0 < tensors && tensors <= elements);
+  GW_CHECK(elements < std::size_t{1} << (64 - kWeightBits));
+  const RandomStream random = Rng{.purpose = Purpose::data}.stream(0, 0);
+  std::vector<std::uint64_t> weights;
+  std::uint64_t weights_sum = 0;
+  for (std::size_t i = 0; i < tensors; ++i) {
+    weights.push_back(weight_of(random.at(static_cast<std::uint32_t>(i))));
+    weights_sum += weights.back();
+  }
+  std::vector<TensorShape> list;
+  std::size_t left = elements;
+  for (std::size_t i = 0; i < tensors; ++i) {
+    list.push_back({.name = fmt::format("tensor {}", i),
+                    .elements = 1 + (elements - tensors) * weights[i] / weights_sum});
+    left -= list.back().elements;
+  }
+  std::ranges::max_element(list, {}, &TensorShape::elements)->elements += left;
+  return list;
+}
+
+}  // namespace gradwire::cli

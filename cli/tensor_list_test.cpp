@@ -1,0 +1,36 @@
+#include "cli/tensor_list.h"
+
+#include <algorithm>
+#include <set>
+
+#include "gtest/gtest.h"
+
+namespace gradwire::cli {
+namespace {
+
+TEST(ModelTensors, HoldAllElementsAndNoneIsEmpty) {
+  for (const std::size_t tensors : {1, 2, 7, 300}) {
+    for (const std::size_t elements : {300ul, 301ul, 11'000'000ul, 1ul << 40}) {
+      const auto list = model_tensors(elements, tensors);
+      ASSERT_EQ(list.size(), tensors);
+      std::size_t sum = 0;
+      std::set<std::string> names;
+      for (const TensorShape& tensor : list) {
+        EXPECT_GE(tensor.elements, 1u);
+        sum += tensor.elements;
+        names.insert(tensor.name);
+      }
+      EXPECT_EQ(sum, elements);
+      EXPECT_EQ(names.size(), tensors);
+    }
+  }
+}
+
+TEST(ModelTensors, DifferInSizeByDecades) {
+  const auto list = model_tensors(11'000'000, 300);
+  const auto [least, most] = std::ranges::minmax(list, {}, &TensorShape::elements);
+  EXPECT_GT(most.elements, 10'000 * least.elements);
+}
+
+}  // namespace
+}  // namespace gradwire::cli

@@ -1,0 +1,39 @@
+#include "gradwire/collective/communicator.h"
+
+#include "gradwire/collective/progress.h"
+#include "gradwire/wire/frame.h"
+
+namespace gradwire {
+
+Communicator::Communicator(std::unique_ptr<Transport> transport, const CommunicatorOptions& options)
+    : impl_(std::make_unique<Impl>(std::move(transport), options)) {
+  const std::vector<Fact> facts = {
+      {"gradwire version", GRADWIRE_VERSION},
+      {"frame version", std::to_string(kFrameVersion)},
+      {"number of ranks", std::to_string(size())},
+      {"run", std::to_string(options.run)},
+  };
+  impl_->call([&](Station& station) { station.agreement.compare(facts); });
+}
+
+Communicator::~Communicator() = default;
+
+std::size_t Communicator::rank() const { return impl_->transport().rank(); }
+std::size_t Communicator::size() const { return impl_->transport().size(); }
+std::uint64_t Communicator::run() const { return impl_->run(); }
+const char* Communicator::transport_name() const { return impl_->transport().name(); }
+std::string Communicator::address(std::size_t rank) const {
+  return impl_->transport().address(rank);
+}
+
+void Communicator::allreduce(std::span<float> values) {
+  impl_->call([values](Station& station) { station.transport.allreduce(values); });
+}
+
+void Communicator::barrier() {
+  impl_->call([](Station& station) { station.agreement.compare({{"barrier", ""}}); });
+}
+
+void Communicator::close() { impl_->close(); }
+
+}  // namespace gradwire

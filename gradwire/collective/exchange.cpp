@@ -1,0 +1,149 @@
+#include "gradwire/collective/exchange.h"
+
+#include <numeric>
+#include <set>
+
+#include "gradwire/collective/gather_exchange.h"
+#include "gradwire/collective/owner_exchange.h"
+#include "gradwire/collective/ring_exchange.h"
+#include "gradwire/core/check.h"
+
+namespace gradwire {
+namespace {
+
+std::size_t total_elements(const std::vector<TensorShape>& tensors) {
+  std::size_t elements = 0;
+  for (const TensorShape& tensor : tensors) elements += tensor.elements;
+  return elements;
+}
+
+std::vector<std::uint64_t> tensor_ids(const std::vector<TensorShape>& tensors) {
+  std::vector<std::uint64_t> ids;
+  std::set<std::uint64_t> known;
+  for (const TensorShape& tensor : tensors) {
+    ids.push_back(Rng::tensor_id(tensor.name));
+    if (!known.insert(ids.back()).second) {
+      throw Error("two tensors of an exchange are called '" + tensor.name +
+                  "': names tell their random numbers apart");
+    }
+  }
+  return ids;
+}
+
+[[noreturn]] void refuse(Topology topology, const std::string& why) {
+  throw Error(std::string("topology ") + name(topology) + ": " + why);
+}
+
+// What goes down when nobody says.
+std::shared_ptr<const Codec> default_down(Topology topology, std::shared_ptr<const Codec> up) {
+  if (topology == Topology::gather) return make_codec("none");
+  return up;
+}
+
+void check_fit(const ExchangeOptions& options, Topology topology, std::size_t elements) {
+  const bool has_down = options.down && options.down->spec() != "none";
+  if (topology == Topology::gather && has_down) {
+    refuse(topology, "there is no way down that " + options.down->spec() +
+                         " could be for; leave it out, or take scatter or server");
+  }
+  if (topology != Topology::ring) return;
+  if (options.up->summable_from()) {
+    if (has_down) {
+      refuse(topology, "sums of " + options.up->spec() +
+                           " go round as they are, so there is no downlink for " +
+                           options.down->spec() + "; leave it out, or take scatter");
+    }
+  } else if (options.up->guarantee(elements).kind != Guarantee::Kind::unbiased) {
+    refuse(topology, options.up->spec() +
+                         " has a bias, which would add up at every hop; take scatter or gather");
+  }
+}
+
+ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions& options,
+                         std::size_t ranks) {
+  GW_CHECK(options.up != nullptr);
+  const std::size_t elements = total_elements(tensors);
+  ExchangeSetup setup;
+  setup.topology =
+      options.topology != Topology::automatic
+          ? options.topology
+          : choose_topology(elements, ranks, *options.up, options.down != nullptr);
+  check_fit(options, setup.topology, elements);
+  if (setup.topology == Topology::server && options.server >= ranks) {
+    refuse(setup.topology, "there is no rank " + std::to_string(options.server) + " among " +
+                               std::to_string(ranks) + " to be the server");
+  }
+  if (setup.topology == Topology::server && !options.server_contributes && ranks == 1) {
+    refuse(setup.topology, "a server that gives no values needs another rank that does");
+  }
+  const bool is_summed = setup.topology == Topology::ring && options.up->summable_from();
+  setup.up = options.up;
+  setup.down = options.down && !is_summed ? options.down : default_down(setup.topology, options.up);
+  setup.server = options.server;
+  setup.server_contributes = options.server_contributes;
+  setup.seed = options.seed;
+  setup.tensor_ids = tensor_ids(tensors);
+  setup.tensors = std::move(tensors);
+
+  // Cut where both codecs can be cut, and never in the middle of a cache line.
+  constexpr std::size_t kLineElements = 16;
+  const std::size_t buckets =
+      std::lcm(setup.up->bucket_elements(), setup.down->bucket_elements());
+  std::vector<std::size_t> sizes;
+  for (const TensorShape& tensor : setup.tensors) sizes.push_back(tensor.elements);
+  LayoutOptions cut{.ranks = ranks,
+                    .unit_elements = std::lcm(buckets, kLineElements),
+                    .segment_elements_max = options.segment_elements_max};
+  if (setup.topology == Topology::server) cut.only_owner = options.server;
+  if (setup.topology == Topology::gather) cut.only_owner = 0;  // chunks mean nothing there
+  setup.layout = lay_out(sizes, cut);
+  return setup;
+}
+
+std::vector<Fact> facts_of(const ExchangeSetup& setup, const ExchangeOptions& options) {
+  std::string list;
+  for (const TensorShape& tensor : setup.tensors) {
+    list += tensor.name + '[' + std::to_string(tensor.elements) + "] ";
+  }
+  return {
+      {"topology", name(setup.topology)},
+      {"uplink codec", setup.up->spec()},
+      {"downlink codec", setup.down->spec()},
+      {"length", std::to_string(total_elements(setup.tensors)) + " elements"},
+      {"number of tensors", std::to_string(setup.tensors.size())},
+      {"tensors", list},
+      {"seed", std::to_string(setup.seed)},
+      {"segment length", std::to_string(options.segment_elements_max)},
+      {"server", std::to_string(setup.server) + (setup.server_contributes ? "" : ", dedicated")},
+  };
+}
+
+std::unique_ptr<Exchange> make(Communicator::Impl& communicator, ExchangeSetup setup,
+                               Transport& transport) {
+  switch (setup.topology) {
+    case Topology::gather:
+      return std::make_unique<GatherExchange>(communicator, std::move(setup), transport);
+    case Topology::ring:
+      return std::make_unique<RingExchange>(communicator, std::move(setup), transport);
+    default:
+      return std::make_unique<OwnerExchange>(communicator, std::move(setup), transport);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Exchange> make_exchange(Communicator& communicator,
+                                        std::vector<TensorShape> tensors,
+                                        const ExchangeOptions& options) {
+  ExchangeSetup setup = make_setup(std::move(tensors), options, communicator.size());
+  const std::vector<Fact> facts = facts_of(setup, options);
+  std::unique_ptr<Exchange> exchange;
+  communicator.impl().call([&](Station& station) {
+    station.agreement.compare(facts);
+    setup.number = communicator.impl().take_exchange_number();
+    exchange = make(communicator.impl(), std::move(setup), station.transport);
+  });
+  return exchange;
+}
+
+}  // namespace gradwire

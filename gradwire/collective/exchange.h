@@ -1,0 +1,131 @@
+// Exchange: the compressed mean of a list of tensors over all ranks, the one primitive that carries
+// every method. Every rank gives its values; every rank gets the bit-identical mean, and can walk
+// its own message as it was sent.
+//
+// An exchange is made once for a list of tensors, in the same order on all ranks, and started again
+// and again: it owns its buffers, and steady work does not allocate. The work runs on the
+// communicator's progress thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gradwire/codec/codec.h"
+#include "gradwire/collective/communicator.h"
+
+namespace gradwire {
+
+enum class Topology {
+  automatic,  // chosen by choose_topology
+  scatter,    // every rank owns a part of the elements, and averages it for all
+  server,     // one rank owns all of them
+  gather,     // everybody gets everybody's message: no second rounding
+  ring,       // sums travel from neighbour to neighbour
+};
+
+// "auto", "scatter", "server", "gather" or "ring".
+const char* name(Topology topology);
+// Throws Error for a name that is none.
+Topology topology_of(std::string_view name);
+
+struct TensorShape {
+  std::string name;
+  std::size_t elements = 0;
+};
+
+// Consecutive elements of one of the tensors.
+struct TensorPiece {
+  std::size_t tensor = 0;  // index into the list
+  std::size_t first = 0;   // element of the tensor
+  std::size_t elements = 0;
+};
+
+// What the owner of a chunk does between the mean and the downlink: here methods hold the memory of
+// the owner's half. Called on the progress thread.
+class OwnerPort {
+ public:
+  virtual ~OwnerPort() = default;
+
+  // `mean` holds the exact mean of what was sent; what is left in it goes down. Must not change any
+  // memory yet: the exchange may still turn out to be poisoned.
+  virtual void prepare(const TensorPiece& piece, std::span<float> mean) = 0;
+
+  // The exchange is good. `wanted` is what prepare() left, `sent` is what all ranks got for it.
+  virtual void commit(const TensorPiece& piece, std::span<const float> wanted,
+                      std::span<const float> sent) = 0;
+};
+
+struct ExchangeOptions {
+  std::shared_ptr<const Codec> up = {};
+  std::shared_ptr<const Codec> down = {};  // null: as up, where the topology has a way down
+  Topology topology = Topology::automatic;
+  std::size_t server = 0;          // the rank that owns all, with Topology::server
+  bool server_contributes = true;  // false: it only averages, and gives no values
+  std::uint64_t seed = 0;          // of all random numbers; the same on all ranks
+  std::size_t segment_elements_max = std::size_t{1} << 17;  // about what is in flight at once
+};
+
+struct ExchangeCall {
+  std::uint64_t step = 0;
+  float weight = 1;  // of this rank's values in the mean, such as its batch size
+
+  // One span for each tensor. Values and mean may be the same memory, unless the own message is to
+  // be compared with the values afterwards. A server that does not contribute gives empty spans.
+  std::span<const std::span<const float>> values = {};
+  std::span<const std::span<float>> means = {};
+
+  OwnerPort* owner = nullptr;  // what this rank does as an owner; null: nothing
+};
+
+struct ExchangeReport {
+  // Some rank met a NaN or an infinity. All ranks see the same; nothing may be committed.
+  bool poisoned = false;
+  std::uint64_t bytes_sent = 0;  // headers included
+  std::uint64_t bytes_received = 0;
+  double encode_seconds = 0;
+  double exchange_seconds = 0;  // waiting for peers, and all that is neither encoding nor decoding
+  double decode_seconds = 0;
+};
+
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+
+  virtual Topology topology() const = 0;
+  virtual const Codec& up() const = 0;
+  virtual const Codec& down() const = 0;
+
+  // Returns at once. What the call points to must stay until finish() returns.
+  virtual void start(const ExchangeCall& call) = 0;
+  // Waits for what was started. Throws PeerError.
+  virtual ExchangeReport finish() = 0;
+
+  ExchangeReport run(const ExchangeCall& call) {
+    start(call);
+    return finish();
+  }
+
+  // What this rank sent in the last exchange, piece by piece in the order of the elements: payloads
+  // of the uplink's codec, to be decoded by it. Throws Error on a ring that rounds on the way,
+  // where a rank has no message of its own.
+  using Visitor = std::function<void(const TensorPiece& piece, std::span<const std::byte> payload)>;
+  virtual void walk_own(const Visitor& visit) const = 0;
+};
+
+// Compares everything that must be the same with all peers. Throws StartError where something is
+// not, and Error for options that make no sense together.
+std::unique_ptr<Exchange> make_exchange(Communicator& communicator,
+                                        std::vector<TensorShape> tensors,
+                                        const ExchangeOptions& options);
+
+// What Topology::automatic stands for: a pure function, the same on all ranks. `down_given` says
+// that a downlink codec was asked for.
+Topology choose_topology(std::size_t elements, std::size_t ranks, const Codec& up, bool down_given);
+
+}  // namespace gradwire

@@ -1,0 +1,202 @@
+#include "gradwire/collective/exchange_base.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gradwire/core/check.h"
+
+namespace gradwire {
+
+ExchangeBase::ExchangeBase(Communicator::Impl& communicator, ExchangeSetup setup)
+    : communicator_(communicator),
+      setup_(std::move(setup)),
+      rank_(communicator.transport().rank()),
+      ranks_(communicator.transport().size()),
+      up_kind_{.codec = *setup_.up,
+               .fingerprint = fingerprint(setup_.up->spec()),
+               .direction = setup_.topology == Topology::ring ? Direction::hop : Direction::up},
+      scales_(setup_.tensors.size()),
+      shares_(ranks_) {}
+
+ExchangeBase::~ExchangeBase() {
+  // What was started and never waited for must not outlive its buffers.
+  if (!is_started_) return;
+  try {
+    communicator_.wait(*this);
+  } catch (const std::exception&) {
+  }
+}
+
+void ExchangeBase::start(const ExchangeCall& call) {
+  GW_CHECK(!is_started_);
+  check_call(call);
+  call_ = call;
+  communicator_.queue(*this);
+  is_started_ = true;
+}
+
+ExchangeReport ExchangeBase::finish() {
+  GW_CHECK(is_started_);
+  is_started_ = false;
+  communicator_.wait(*this);
+  return report_;
+}
+
+void ExchangeBase::work(Station& station) {
+  report_ = {};
+  station_ = &station;
+  station.presence.set_step(call_.step);
+  double seconds = 0;
+  {
+    const StopWatch watch(seconds);
+    exchange(station);
+  }
+  report_.exchange_seconds = seconds - report_.encode_seconds - report_.decode_seconds;
+}
+
+void ExchangeBase::check_call(const ExchangeCall& call) const {
+  const auto check_spans = [this](const auto& spans, const char* what) {
+    if (spans.size() != setup_.tensors.size()) {
+      throw Error("an exchange of " + std::to_string(setup_.tensors.size()) + " tensors got " +
+                  what + " for " + std::to_string(spans.size()));
+    }
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      if (spans[i].size() == setup_.tensors[i].elements) continue;
+      throw Error("tensor '" + setup_.tensors[i].name + "' has " +
+                  std::to_string(setup_.tensors[i].elements) + " elements, but its " + what +
+                  " have " + std::to_string(spans[i].size()));
+    }
+  };
+  if (contributes(rank_)) check_spans(call.values, "values");
+  check_spans(call.means, "means");
+  if (!std::isfinite(call.weight) || call.weight < 0) {
+    throw Error("the weight of a rank's values must be a number from 0 on");
+  }
+}
+
+std::size_t ExchangeBase::up_frame_bytes_max(const Segment& segment) const {
+  std::size_t bytes = kFrameHeaderBytes + parcel_head_bytes(segment.piece_count);
+  for (const Piece& piece : layout().pieces_of(segment)) {
+    bytes += setup_.up->payload_bytes_max(piece.of_tensor.elements,
+                                          setup_.tensors[piece.of_tensor.tensor].elements);
+  }
+  return bytes;
+}
+
+void ExchangeBase::measure_values() {
+  if (!contributes(rank_)) return;
+  const StopWatch watch(report_.encode_seconds);
+  for (std::size_t tensor = 0; tensor < scales_.size(); ++tensor) {
+    setup_.up->measure(call_.values[tensor], rng(tensor, Purpose::uplink, rank_), scales_[tensor]);
+  }
+}
+
+Written ExchangeBase::encode_up(const Segment& segment, std::span<std::byte> memory) {
+  const StopWatch watch(report_.encode_seconds);
+  return write_parcel(
+      up_kind_, segment, call_.weight,
+      [this](const Piece& piece) -> Source {
+        const TensorPiece& part = piece.of_tensor;
+        return {.scale = scales_[part.tensor],
+                .range = {.values = values(part), .first = part.first},
+                .rng = rng(part.tensor, Purpose::uplink, rank_)};
+      },
+      memory);
+}
+
+std::span<const std::byte> ExchangeBase::seal(const FrameKind& kind, const Segment& segment,
+                                              bool poison, std::span<const std::byte> parcel,
+                                              std::span<std::byte> memory) {
+  GW_CHECK(parcel.data() == memory.data() + kFrameHeaderBytes);
+  const FrameHeader header{.run = communicator_.run(),
+                           .step = call_.step,
+                           .exchange = setup_.number,
+                           .sender = static_cast<std::uint32_t>(rank_),
+                           .direction = kind.direction,
+                           .poison = poison,
+                           .codec_fingerprint = kind.fingerprint,
+                           .first_element = segment.first_element,
+                           .element_count = segment.elements};
+  write_frame_header(header, parcel, memory);
+  return memory.first(kFrameHeaderBytes + parcel.size());
+}
+
+ExchangeBase::Incoming ExchangeBase::open_front(Inbox& inbox, const FrameKind& kind,
+                                                const Segment& segment, std::size_t sender) {
+  const auto refuse = [&](const DecodeError& error) {
+    station_->presence.fail(inbox.peer(), "a frame from it was refused: " +
+                                              std::string(error.what) + " (byte " +
+                                              std::to_string(error.byte_offset) + ')');
+  };
+  const auto frame = parse_frame(inbox.front());
+  if (!frame) refuse(frame.error());
+  const auto verified =
+      verify(frame->header, {.run = communicator_.run(),
+                             .step = call_.step,
+                             .exchange = setup_.number,
+                             .sender = static_cast<std::uint32_t>(sender),
+                             .direction = kind.direction,
+                             .codec_fingerprint = kind.fingerprint,
+                             .first_element = segment.first_element,
+                             .element_count = segment.elements});
+  if (!verified) refuse(verified.error());
+  const auto parcel = ParcelReader::open(frame->payload, segment.piece_count);
+  if (!parcel) refuse(parcel.error());
+  station_->presence.heard(inbox.peer());
+  report_.bytes_received += frame->bytes();
+  return {.parcel = *parcel,
+          .poison = frame->header.poison,
+          .frame = inbox.front().first(frame->bytes())};
+}
+
+ParcelReader ExchangeBase::open_own(const Written& written, const Segment& segment) {
+  const auto parcel = ParcelReader::open(written.parcel, segment.piece_count);
+  GW_CHECK(parcel.has_value());
+  return *parcel;
+}
+
+void ExchangeBase::check(const Decoded<void>& decoded, std::size_t sender) {
+  if (decoded) return;
+  station_->presence.fail(sender, "a payload from it was refused: " +
+                                      std::string(decoded.error().what) + " (byte " +
+                                      std::to_string(decoded.error().byte_offset) + ')');
+}
+
+float ExchangeBase::average(const Segment& segment, std::span<ParcelReader> parcels) {
+  const StopWatch watch(report_.decode_seconds);
+  double total = 0;
+  for (std::size_t peer = 0; peer < ranks_; ++peer) {
+    if (contributes(peer)) total += double{parcels[peer].weight()};
+  }
+  for (std::size_t peer = 0; peer < ranks_; ++peer) {
+    if (!contributes(peer)) continue;
+    shares_[peer] = total > 0 ? static_cast<float>(double{parcels[peer].weight()} / total) : 0;
+  }
+  for (const Piece& piece : layout().pieces_of(segment)) {
+    const std::span<float> mean = means(piece.of_tensor);
+    std::fill(mean.begin(), mean.end(), 0.0F);
+    for (std::size_t peer = 0; peer < ranks_; ++peer) {
+      if (!contributes(peer)) continue;
+      check(setup_.up->decode_add(parcels[peer].next(), shares_[peer], mean, workspace_), peer);
+    }
+  }
+  return static_cast<float>(total);
+}
+
+void ExchangeBase::decode_into_means(const FrameKind& kind, const Segment& segment,
+                                     ParcelReader parcel, std::size_t sender) {
+  const StopWatch watch(report_.decode_seconds);
+  for (const Piece& piece : layout().pieces_of(segment)) {
+    check(kind.codec.decode(parcel.next(), means(piece.of_tensor), workspace_), sender);
+  }
+}
+
+void ExchangeBase::walk(std::span<const Written> segments, const Visitor& visit) const {
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const Segment& segment = layout().segments[i];
+    ParcelReader parcel = open_own(segments[i], segment);
+    for (const Piece& piece : layout().pieces_of(segment)) visit(piece.of_tensor, parcel.next());
+  }
+}
+
+}  // namespace gradwire

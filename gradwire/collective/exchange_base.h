@@ -1,0 +1,202 @@
+// What every topology's exchange has: the call, the report, and the way between segments and frames.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gradwire/codec/codec.h"
+#include "gradwire/collective/exchange.h"
+#include "gradwire/collective/layout.h"
+#include "gradwire/collective/mail.h"
+#include "gradwire/collective/parcel.h"
+#include "gradwire/collective/progress.h"
+#include "gradwire/wire/frame.h"
+
+namespace gradwire {
+
+// Options that have been checked and completed: the same on all ranks.
+struct ExchangeSetup {
+  std::vector<TensorShape> tensors;
+  std::vector<std::uint64_t> tensor_ids;
+  std::shared_ptr<const Codec> up;
+  std::shared_ptr<const Codec> down;
+  Topology topology = Topology::scatter;
+  std::size_t server = 0;
+  bool server_contributes = true;
+  std::uint64_t seed = 0;
+  std::uint32_t number = 0;  // of the exchange in its run
+  Layout layout;
+};
+
+// Adds up the time of the scopes in which it is held.
+class StopWatch {
+ public:
+  explicit StopWatch(double& seconds) : seconds_(seconds) {}
+  ~StopWatch() {
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  StopWatch(const StopWatch&) = delete;
+  StopWatch& operator=(const StopWatch&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// A segment as it was encoded: a parcel, behind room for the frame's header.
+struct Written {
+  std::span<const std::byte> parcel;
+  bool finite = true;  // no NaN or infinity was met
+};
+
+// What all frames of one way have in common.
+struct FrameKind {
+  const Codec& codec;
+  std::uint64_t fingerprint;
+  Direction direction;
+};
+
+class ExchangeBase : public Exchange, public Job {
+ public:
+  ~ExchangeBase() override;
+
+  Topology topology() const final { return setup_.topology; }
+  const Codec& up() const final { return *setup_.up; }
+  const Codec& down() const final { return *setup_.down; }
+
+  void start(const ExchangeCall& call) final;
+  ExchangeReport finish() final;
+
+ protected:
+  ExchangeBase(Communicator::Impl& communicator, ExchangeSetup setup);
+
+  // The exchange of call(), on the progress thread. Fills the report, apart from the waiting.
+  virtual void exchange(Station& station) = 0;
+
+  const ExchangeSetup& setup() const { return setup_; }
+  const Layout& layout() const { return setup_.layout; }
+  const ExchangeCall& call() const { return call_; }
+  ExchangeReport& report() { return report_; }
+  Station& station() { return *station_; }
+  std::size_t rank() const { return rank_; }
+  std::size_t ranks() const { return ranks_; }
+  bool contributes(std::size_t rank) const {
+    return setup_.server_contributes || setup_.topology != Topology::server ||
+           rank != setup_.server;
+  }
+
+  std::span<const float> values(const TensorPiece& piece) const {
+    return call_.values[piece.tensor].subspan(piece.first, piece.elements);
+  }
+  std::span<float> means(const TensorPiece& piece) const {
+    return call_.means[piece.tensor].subspan(piece.first, piece.elements);
+  }
+
+  // --- The uplink's message ---
+
+  const FrameKind& up_kind() const { return up_kind_; }
+  std::size_t up_frame_bytes_max(const Segment& segment) const;
+  void measure_values();
+  Written encode_up(const Segment& segment, std::span<std::byte> memory);
+
+  // --- Frames in general ---
+
+  // One piece's values, and what its codec has to know about them.
+  struct Source {
+    const Scale& scale;
+    TensorRange range;
+    Rng rng;
+  };
+  // Encodes the pieces of a segment. `source_of(piece)` gives a Source.
+  template <class SourceOf>
+  Written write_parcel(const FrameKind& kind, const Segment& segment, float weight,
+                       const SourceOf& source_of, std::span<std::byte> memory) {
+    bool finite = true;
+    const std::span<const Piece> pieces = layout().pieces_of(segment);
+    ParcelWriter parcel(memory.subspan(kFrameHeaderBytes), pieces.size(), weight);
+    for (const Piece& piece : pieces) {
+      const Source source = source_of(piece);
+      const Encoded encoded =
+          kind.codec.encode(source.scale, source.range, source.rng, parcel.room(), workspace_);
+      finite = finite && encoded.finite;
+      parcel.add(encoded.bytes);
+    }
+    return {.parcel = parcel.bytes(), .finite = finite};
+  }
+  // Writes the header in front of the parcel. Returns the frame.
+  std::span<const std::byte> seal(const FrameKind& kind, const Segment& segment, bool poison,
+                                  std::span<const std::byte> parcel, std::span<std::byte> memory);
+
+  struct Incoming {
+    ParcelReader parcel;
+    bool poison = false;
+    std::span<const std::byte> frame;
+  };
+  // The next frame of an inbox, checked. A frame that is not what it should be ends everything.
+  // Frames that were passed on have another sender than the peer.
+  Incoming open_front(Inbox& inbox, const FrameKind& kind, const Segment& segment,
+                      std::size_t sender);
+  // A parcel that this rank wrote itself.
+  static ParcelReader open_own(const Written& written, const Segment& segment);
+
+  // A payload that cannot be decoded ends everything, too.
+  void check(const Decoded<void>& decoded, std::size_t sender);
+
+  // The mean of everybody's parcels for a segment, added in the order of the ranks. Parcels are by
+  // rank; those of ranks that do not contribute are not looked at. Returns the sum of the weights.
+  float average(const Segment& segment, std::span<ParcelReader> parcels);
+
+  void decode_into_means(const FrameKind& kind, const Segment& segment, ParcelReader parcel,
+                         std::size_t sender);
+
+  void send(Sender& sender, std::span<const std::byte> frame) {
+    sender.start(frame.size());
+    report_.bytes_sent += frame.size();
+  }
+
+  // What FrameStore needs to know.
+  template <class BytesOf>
+  static std::vector<std::size_t> frame_sizes(std::span<const Segment> segments,
+                                              const BytesOf& bytes_of) {
+    std::vector<std::size_t> bytes;
+    for (const Segment& segment : segments) bytes.push_back(bytes_of(segment));
+    return bytes;
+  }
+
+  Rng rng(std::size_t tensor, Purpose purpose, std::size_t rank) const {
+    return {.seed = setup_.seed,
+            .step = call_.step,
+            .tensor = setup_.tensor_ids[tensor],
+            .rank = static_cast<std::uint32_t>(rank),
+            .purpose = purpose};
+  }
+
+  // Visits the payloads of all segments as this rank wrote them.
+  void walk(std::span<const Written> segments, const Visitor& visit) const;
+
+  Workspace& workspace() { return workspace_; }
+
+ private:
+  void work(Station& station) final;
+  void check_call(const ExchangeCall& call) const;
+
+  Communicator::Impl& communicator_;
+  const ExchangeSetup setup_;
+  const std::size_t rank_;
+  const std::size_t ranks_;
+  const FrameKind up_kind_;
+  ExchangeCall call_;
+  ExchangeReport report_;
+  bool is_started_ = false;
+  Station* station_ = nullptr;
+  std::vector<Scale> scales_;  // of the values, by tensor
+  std::vector<float> shares_;  // of the weights, by rank
+  Workspace workspace_;
+};
+
+}  // namespace gradwire

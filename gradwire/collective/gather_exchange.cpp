@@ -1,0 +1,93 @@
+#include "gradwire/collective/gather_exchange.h"
+
+#include <algorithm>
+
+namespace gradwire {
+
+GatherExchange::GatherExchange(Communicator::Impl& communicator, ExchangeSetup given,
+                               Transport& transport)
+    : ExchangeBase(communicator, std::move(given)),
+      frames_(frame_sizes(layout().segments,
+                          [this](const Segment& s) { return up_frame_bytes_max(s); })),
+      written_(layout().segments.size()),
+      senders_(ranks()),
+      inboxes_(ranks()),
+      parcels_(ranks()) {
+  for (std::size_t peer = 0; peer < ranks(); ++peer) {
+    if (peer == rank() || layout().segments.empty()) continue;
+    for (std::size_t i = 0; i < frames_.size(); ++i) {
+      senders_[peer].push_back(transport.sender(peer, {.lane = Lane::up}, frames_.room(i)));
+    }
+    inboxes_[peer] = std::make_unique<Inbox>(transport, peer, Lane::up, frames_.room_bytes_max(),
+                                             std::min(kInboxRooms, frames_.size()));
+  }
+}
+
+void GatherExchange::exchange(Station& station) {
+  encoded_ = added_ = 0;
+  for (const auto& inbox : inboxes_) {
+    if (inbox) inbox->expect(frames_.size());
+  }
+  measure_values();
+  while (added_ < frames_.size()) {
+    const bool can_encode = encoded_ < frames_.size();
+    if (can_encode) encode_next();
+    if (added_ < encoded_ && is_ready()) {
+      add_up(layout().segments[added_], added_);
+      ++added_;
+    } else if (!can_encode) {
+      await_next();
+    }
+    station.presence.tick();
+  }
+  for (const auto& senders : senders_) {
+    for (const auto& sender : senders) station.presence.await(*sender);
+  }
+}
+
+void GatherExchange::encode_next() {
+  const Segment& segment = layout().segments[encoded_];
+  const std::span<std::byte> memory = frames_.room(encoded_);
+  Written& written = written_[encoded_];
+  written = encode_up(segment, memory);
+  report().poisoned = report().poisoned || !written.finite;
+  if (ranks() > 1) {
+    const auto frame = seal(up_kind(), segment, !written.finite, written.parcel, memory);
+    for (const auto& senders : senders_) {
+      if (!senders.empty()) send(*senders[encoded_], frame);
+    }
+  }
+  ++encoded_;
+}
+
+bool GatherExchange::is_ready() {
+  return std::all_of(inboxes_.begin(), inboxes_.end(),
+                     [](const auto& inbox) { return !inbox || inbox->is_ready(); });
+}
+
+void GatherExchange::await_next() {
+  for (const auto& inbox : inboxes_) {
+    if (inbox && !inbox->is_ready()) {
+      inbox->await(station().presence);
+      return;
+    }
+  }
+}
+
+void GatherExchange::add_up(const Segment& segment, std::size_t index) {
+  for (std::size_t peer = 0; peer < ranks(); ++peer) {
+    if (peer == rank()) {
+      parcels_[peer] = open_own(written_[index], segment);
+    } else {
+      const Incoming incoming = open_front(*inboxes_[peer], up_kind(), segment, peer);
+      parcels_[peer] = incoming.parcel;
+      report().poisoned = report().poisoned || incoming.poison;
+    }
+  }
+  average(segment, parcels_);
+  for (const auto& inbox : inboxes_) {
+    if (inbox) inbox->pop();
+  }
+}
+
+}  // namespace gradwire

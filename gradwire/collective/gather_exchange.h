@@ -1,0 +1,32 @@
+// gather: everybody gets everybody's message and adds up by itself. There is no second rounding and
+// one way less to wait for, but a rank sends its message N-1 times.
+#pragma once
+
+#include "gradwire/collective/exchange_base.h"
+
+namespace gradwire {
+
+class GatherExchange final : public ExchangeBase {
+ public:
+  GatherExchange(Communicator::Impl& communicator, ExchangeSetup setup, Transport& transport);
+
+  void walk_own(const Visitor& visit) const override { walk(written_, visit); }
+
+ private:
+  void exchange(Station& station) override;
+
+  void encode_next();
+  bool is_ready();
+  void await_next();
+  void add_up(const Segment& segment, std::size_t index);
+
+  FrameStore frames_;
+  std::vector<Written> written_;                               // by segment
+  std::vector<std::vector<std::unique_ptr<Sender>>> senders_;  // by rank, by segment
+  std::vector<std::unique_ptr<Inbox>> inboxes_;                // by rank; null for itself
+  std::vector<ParcelReader> parcels_;                          // by rank
+  std::size_t encoded_ = 0;
+  std::size_t added_ = 0;
+};
+
+}  // namespace gradwire

@@ -1,0 +1,115 @@
+#include "gradwire/collective/layout.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "gradwire/core/check.h"
+
+namespace gradwire {
+namespace {
+
+// A place in the list of tensors at which it may be cut.
+struct Place {
+  std::size_t tensor = 0;
+  std::size_t element = 0;  // of the tensor
+
+  bool operator==(const Place&) const = default;
+};
+
+class Cutter {
+ public:
+  Cutter(std::span<const std::size_t> tensors, const LayoutOptions& options)
+      : tensors_(tensors),
+        total_(std::accumulate(tensors.begin(), tensors.end(), std::size_t{0})),
+        unit_(options.unit_elements),
+        segment_elements_(std::max(options.unit_elements,
+                                   options.segment_elements_max / unit_ * unit_)) {}
+
+  Layout cut(const LayoutOptions& options) {
+    layout_.chunks.resize(options.ranks);
+    Place from{};
+    for (std::size_t rank = 0; rank < options.ranks; ++rank) {
+      std::size_t end = share_end(rank, options.ranks);
+      if (options.only_owner) end = rank < *options.only_owner ? 0 : total_;
+      const Place to = nearest_place(end);
+      if (!is_before(from, to)) continue;
+      add_chunk(layout_.chunks[rank], from, to);
+      from = to;
+    }
+    GW_CHECK(row_ == total_);
+    return std::move(layout_);
+  }
+
+ private:
+  static bool is_before(const Place& a, const Place& b) {
+    return a.tensor != b.tensor ? a.tensor < b.tensor : a.element < b.element;
+  }
+
+  // Without overflow for any number of elements.
+  std::size_t share_end(std::size_t rank, std::size_t ranks) const {
+    return total_ / ranks * (rank + 1) + total_ % ranks * (rank + 1) / ranks;
+  }
+
+  Place nearest_place(std::size_t row) const {
+    for (std::size_t tensor = 0; tensor < tensors_.size(); ++tensor) {
+      if (row < tensors_[tensor]) {
+        const std::size_t element = (row + unit_ / 2) / unit_ * unit_;
+        return element < tensors_[tensor] ? Place{tensor, element} : Place{tensor + 1, 0};
+      }
+      row -= tensors_[tensor];
+    }
+    return {tensors_.size(), 0};
+  }
+
+  void add_chunk(Chunk& chunk, Place from, Place to) {
+    chunk.first_segment = layout_.segments.size();
+    chunk.first_part = layout_.parts.size();
+    for (Place place = from; is_before(place, to); place = {place.tensor + 1, 0}) {
+      const std::size_t end = place.tensor == to.tensor ? to.element : tensors_[place.tensor];
+      if (end > place.element) add_part(chunk, place, end - place.element);
+    }
+    chunk.segment_count = layout_.segments.size() - chunk.first_segment;
+    chunk.part_count = layout_.parts.size() - chunk.first_part;
+  }
+
+  void add_part(const Chunk& chunk, Place from, std::size_t elements) {
+    layout_.parts.push_back({from.tensor, from.element, elements});
+    std::size_t done = 0;
+    while (done < elements) {
+      const bool is_first = layout_.segments.size() == chunk.first_segment;
+      // A segment that is nearly full is not worth another piece.
+      if (is_first || room() < std::min(elements - done, unit_)) {
+        layout_.segments.push_back({row_, 0, layout_.pieces.size(), 0});
+      }
+      const std::size_t left = elements - done;
+      const std::size_t count = left <= room() ? left : room() / unit_ * unit_;
+      layout_.pieces.push_back({.of_tensor = {from.tensor, from.element + done, count},
+                                .part = layout_.parts.size() - 1,
+                                .first_in_part = done});
+      Segment& segment = layout_.segments.back();
+      segment.elements += count;
+      ++segment.piece_count;
+      row_ += count;
+      done += count;
+    }
+  }
+
+  std::size_t room() const { return segment_elements_ - layout_.segments.back().elements; }
+
+  std::span<const std::size_t> tensors_;
+  const std::size_t total_;
+  const std::size_t unit_;
+  const std::size_t segment_elements_;
+  std::size_t row_ = 0;  // elements dealt out so far
+  Layout layout_;
+};
+
+}  // namespace
+
+Layout lay_out(std::span<const std::size_t> tensor_elements, const LayoutOptions& options) {
+  GW_CHECK(options.ranks > 0 && options.unit_elements > 0);
+  GW_CHECK(!options.only_owner || *options.only_owner < options.ranks);
+  return Cutter(tensor_elements, options).cut(options);
+}
+
+}  // namespace gradwire

@@ -1,0 +1,274 @@
+#include "gradwire/collective/owner_exchange.h"
+
+#include <algorithm>
+
+#include "gradwire/core/check.h"
+
+namespace gradwire {
+namespace {
+
+// Round by round a segment for each owner, the next rank's first and the own chunk's last: all links
+// are busy from the start, and no owner waits for its first segment.
+std::vector<std::size_t> encoding_order(const Layout& layout, std::size_t rank) {
+  std::vector<std::size_t> order;
+  for (std::size_t round = 0; order.size() < layout.segments.size(); ++round) {
+    for (std::size_t i = 1; i <= layout.chunks.size(); ++i) {
+      const Chunk& chunk = layout.chunks[(rank + i) % layout.chunks.size()];
+      if (round < chunk.segment_count) order.push_back(chunk.first_segment + round);
+    }
+  }
+  return order;
+}
+
+template <class BytesOf>
+std::size_t largest(std::span<const Segment> segments, const BytesOf& bytes_of) {
+  std::size_t bytes = 0;
+  for (const Segment& segment : segments) bytes = std::max(bytes, bytes_of(segment));
+  return bytes;
+}
+
+}  // namespace
+
+OwnerExchange::OwnerExchange(Communicator::Impl& communicator, ExchangeSetup given,
+                             Transport& transport)
+    : ExchangeBase(communicator, std::move(given)),
+      down_kind_{.codec = down(),
+                 .fingerprint = fingerprint(down().spec()),
+                 .direction = Direction::down},
+      order_(contributes(rank()) ? encoding_order(layout(), rank()) : std::vector<std::size_t>()),
+      up_frames_(frame_sizes(layout().segments,
+                           [this](const Segment& s) { return up_frame_bytes_max(s); })),
+      written_(order_.size()),
+      up_senders_(layout().segments.size()),
+      up_inboxes_(ranks()),
+      parcels_(ranks()),
+      part_scales_(own_chunk().part_count),
+      poisoned_(own_chunk().segment_count),
+      weights_(own_chunk().segment_count),
+      down_frames_(frame_sizes(own_segments(),
+                             [this](const Segment& s) { return down_frame_bytes_max(s); })),
+      sent_down_(own_chunk().segment_count),
+      down_senders_(ranks()),
+      down_inboxes_(ranks()) {
+  const auto up_bytes = [this](const Segment& s) { return up_frame_bytes_max(s); };
+  const auto down_bytes = [this](const Segment& s) { return down_frame_bytes_max(s); };
+  const std::size_t up_room = largest(own_segments(), up_bytes);
+  for (std::size_t peer = 0; peer < ranks(); ++peer) {
+    if (peer == rank()) continue;
+    const Chunk& theirs = layout().chunks[peer];
+    for (std::size_t i = 0; i < theirs.segment_count && contributes(rank()); ++i) {
+      const std::size_t segment = theirs.first_segment + i;
+      up_senders_[segment] =
+          transport.sender(peer, {.lane = Lane::up}, up_frames_.room(segment));
+    }
+    for (std::size_t i = 0; i < own_chunk().segment_count; ++i) {
+      down_senders_[peer].push_back(
+          transport.sender(peer, {.lane = Lane::down}, down_frames_.room(i)));
+    }
+    if (own_chunk().segment_count > 0 && contributes(peer)) {
+      up_inboxes_[peer] =
+          std::make_unique<Inbox>(transport, peer, Lane::up, up_room,
+                                  std::min(kInboxRooms, own_chunk().segment_count));
+    }
+    if (theirs.segment_count > 0) {
+      down_inboxes_[peer] = std::make_unique<Inbox>(
+          transport, peer, Lane::down, largest(layout().segments_of(theirs), down_bytes),
+          std::min(kInboxRooms, theirs.segment_count));
+    }
+  }
+}
+
+std::size_t OwnerExchange::down_frame_bytes_max(const Segment& segment) const {
+  std::size_t bytes = kFrameHeaderBytes + parcel_head_bytes(segment.piece_count);
+  for (const Piece& piece : layout().pieces_of(segment)) {
+    bytes += down().payload_bytes_max(piece.of_tensor.elements, layout().parts[piece.part].elements);
+  }
+  return bytes;
+}
+
+void OwnerExchange::exchange(Station& station) {
+  begin();
+  while (!is_finished()) {
+    const bool has_encoded = encode_next();
+    const bool has_reduced = reduce_next();
+    const bool has_decoded = decode_next();
+    if (has_encoded || has_reduced || has_decoded) {
+      station.presence.tick();
+    } else {
+      await_next();
+    }
+  }
+  settle();
+  await_sends();
+}
+
+void OwnerExchange::begin() {
+  encoded_ = own_encoded_ = reduced_ = 0;
+  for (std::size_t peer = 0; peer < ranks(); ++peer) {
+    if (up_inboxes_[peer]) up_inboxes_[peer]->expect(own_chunk().segment_count);
+    if (down_inboxes_[peer]) down_inboxes_[peer]->expect(layout().chunks[peer].segment_count);
+  }
+  measure_values();
+  if (!down().needs_whole_tensor()) measure_parts();
+}
+
+bool OwnerExchange::is_finished() const {
+  return encoded_ == order_.size() && reduced_ == own_chunk().segment_count &&
+         std::all_of(down_inboxes_.begin(), down_inboxes_.end(),
+                     [](const auto& inbox) { return !inbox || inbox->is_empty(); });
+}
+
+bool OwnerExchange::encode_next() {
+  if (encoded_ == order_.size()) return false;
+  const std::size_t index = order_[encoded_++];
+  const Segment& segment = layout().segments[index];
+  const std::span<std::byte> memory = up_frames_.room(index);
+  written_[index] = encode_up(segment, memory);
+  if (!up_senders_[index]) {
+    ++own_encoded_;
+  } else {
+    send(*up_senders_[index],
+         seal(up_kind(), segment, !written_[index].finite, written_[index].parcel, memory));
+  }
+  return true;
+}
+
+bool OwnerExchange::reduce_next() {
+  if (reduced_ == own_chunk().segment_count) return false;
+  if (contributes(rank()) && own_encoded_ <= reduced_) return false;
+  for (const auto& inbox : up_inboxes_) {
+    if (inbox && !inbox->is_ready()) return false;
+  }
+  reduce(own_segments()[reduced_], reduced_);
+  ++reduced_;
+  if (!down().needs_whole_tensor()) {
+    send_down(own_segments()[reduced_ - 1], reduced_ - 1);
+  } else if (reduced_ == own_chunk().segment_count) {
+    measure_parts();
+    for (std::size_t i = 0; i < reduced_; ++i) send_down(own_segments()[i], i);
+  }
+  return true;
+}
+
+// The exact mean of what was sent, and what the port makes of it.
+void OwnerExchange::reduce(const Segment& segment, std::size_t index) {
+  bool poison = false;
+  for (std::size_t peer = 0; peer < ranks(); ++peer) {
+    if (!contributes(peer)) continue;
+    if (peer == rank()) {
+      const Written& own = written_[own_chunk().first_segment + index];
+      parcels_[peer] = open_own(own, segment);
+      poison = poison || !own.finite;
+    } else {
+      const Incoming incoming = open_front(*up_inboxes_[peer], up_kind(), segment, peer);
+      parcels_[peer] = incoming.parcel;
+      poison = poison || incoming.poison;
+    }
+  }
+  weights_[index] = average(segment, parcels_);
+  poisoned_[index] = poison;
+  for (const auto& inbox : up_inboxes_) {
+    if (inbox) inbox->pop();
+  }
+  if (call().owner == nullptr) return;
+  const StopWatch watch(report().decode_seconds);
+  for (const Piece& piece : layout().pieces_of(segment)) {
+    call().owner->prepare(piece.of_tensor, means(piece.of_tensor));
+  }
+}
+
+void OwnerExchange::measure_parts() {
+  const StopWatch watch(report().encode_seconds);
+  const std::span<const Part> parts = layout().parts_of(own_chunk());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto& [tensor, first, elements] = parts[i];
+    down().measure(means({tensor, first, elements}), rng(tensor, Purpose::downlink, rank()),
+                   part_scales_[i]);
+  }
+}
+
+void OwnerExchange::send_down(const Segment& segment, std::size_t index) {
+  const std::span<std::byte> memory = down_frames_.room(index);
+  Written& written = sent_down_[index];
+  {
+    const StopWatch watch(report().encode_seconds);
+    written = write_parcel(
+        down_kind_, segment, weights_[index],
+        [this](const Piece& piece) -> Source {
+          return {.scale = part_scales_[piece.part - own_chunk().first_part],
+                  .range = {.values = means(piece.of_tensor), .first = piece.first_in_part},
+                  .rng = rng(piece.of_tensor.tensor, Purpose::downlink, rank())};
+        },
+        memory);
+  }
+  const bool poison = poisoned_[index] || !written.finite;
+  report().poisoned = report().poisoned || poison;
+  if (ranks() > 1) {
+    const auto frame = seal(down_kind_, segment, poison, written.parcel, memory);
+    for (auto& senders : down_senders_) {
+      if (!senders.empty()) send(*senders[index], frame);
+    }
+  }
+  // The owner, too, goes on with what was sent. A port still has to see what it wanted to send.
+  if (call().owner == nullptr) {
+    decode_into_means(down_kind_, segment, open_own(written, segment), rank());
+  }
+}
+
+bool OwnerExchange::decode_next() {
+  bool has_decoded = false;
+  for (std::size_t peer = 0; peer < ranks(); ++peer) {
+    Inbox* const inbox = down_inboxes_[peer].get();
+    if (inbox == nullptr || !inbox->is_ready()) continue;
+    const Segment& segment = layout().segments_of(layout().chunks[peer])[inbox->taken()];
+    const Incoming incoming = open_front(*inbox, down_kind_, segment, peer);
+    decode_into_means(down_kind_, segment, incoming.parcel, peer);
+    report().poisoned = report().poisoned || incoming.poison;
+    inbox->pop();
+    has_decoded = true;
+  }
+  return has_decoded;
+}
+
+// What comes up is needed by everybody, so it goes first.
+void OwnerExchange::await_next() {
+  for (auto* inboxes : {&up_inboxes_, &down_inboxes_}) {
+    for (const auto& inbox : *inboxes) {
+      if (inbox && !inbox->is_empty() && !inbox->is_ready()) {
+        inbox->await(station().presence);
+        return;
+      }
+    }
+  }
+}
+
+void OwnerExchange::settle() {
+  if (call().owner == nullptr) return;
+  const StopWatch watch(report().decode_seconds);
+  for (std::size_t i = 0; i < own_chunk().segment_count; ++i) {
+    const Segment& segment = own_segments()[i];
+    ParcelReader parcel = open_own(sent_down_[i], segment);
+    for (const Piece& piece : layout().pieces_of(segment)) {
+      settled_.resize(std::max(settled_.size(), piece.of_tensor.elements));
+      const auto sent = std::span(settled_).first(piece.of_tensor.elements);
+      check(down().decode(parcel.next(), sent, workspace()), rank());
+      const std::span<float> mean = means(piece.of_tensor);
+      if (!report().poisoned) call().owner->commit(piece.of_tensor, mean, sent);
+      std::copy(sent.begin(), sent.end(), mean.begin());
+    }
+  }
+}
+
+void OwnerExchange::await_sends() {
+  for (std::size_t peer = 0; peer < ranks(); ++peer) {
+    if (peer == rank()) continue;
+    const Chunk& theirs = layout().chunks[peer];
+    for (std::size_t i = 0; i < theirs.segment_count; ++i) {
+      const auto& sender = up_senders_[theirs.first_segment + i];
+      if (sender) station().presence.await(*sender);
+    }
+    for (const auto& sender : down_senders_[peer]) station().presence.await(*sender);
+  }
+}
+
+}  // namespace gradwire

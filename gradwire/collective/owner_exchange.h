@@ -1,0 +1,66 @@
+// scatter and server: each chunk has an owner, who gets everybody's message for it, averages, and
+// sends the result down to all. Bytes a rank sends, with N ranks that own alike: (N-1)/N of its
+// message, and as much again as owner.
+//
+// Segments flow: while some are encoded, others travel, are averaged or decoded. Nobody waits for a
+// rank to send, only for what has to come.
+#pragma once
+
+#include "gradwire/collective/exchange_base.h"
+
+namespace gradwire {
+
+class OwnerExchange final : public ExchangeBase {
+ public:
+  OwnerExchange(Communicator::Impl& communicator, ExchangeSetup setup, Transport& transport);
+
+  void walk_own(const Visitor& visit) const override { walk(written_, visit); }
+
+ private:
+  void exchange(Station& station) override;
+
+  void begin();
+  bool is_finished() const;
+  // Each does one segment's worth of work, if there is some to do now.
+  bool encode_next();
+  bool reduce_next();
+  bool decode_next();
+  void await_next();
+  void settle();
+  void await_sends();
+
+  void reduce(const Segment& segment, std::size_t index);
+  void measure_parts();
+  void send_down(const Segment& segment, std::size_t index);
+
+  const Chunk& own_chunk() const { return layout().chunks[rank()]; }
+  std::span<const Segment> own_segments() const { return layout().segments_of(own_chunk()); }
+  std::size_t down_frame_bytes_max(const Segment& segment) const;
+
+  const FrameKind down_kind_;
+
+  // What this rank sends up, by segment, and to whom.
+  std::vector<std::size_t> order_;  // segments in the order of encoding
+  FrameStore up_frames_;
+  std::vector<Written> written_;
+  std::vector<std::unique_ptr<Sender>> up_senders_;  // null for its own chunk
+  std::size_t encoded_ = 0;
+  std::size_t own_encoded_ = 0;
+
+  // What it does as an owner, by segment of its chunk.
+  std::vector<std::unique_ptr<Inbox>> up_inboxes_;  // by rank; null for itself and for who is silent
+  std::vector<ParcelReader> parcels_;               // by rank
+  std::vector<Scale> part_scales_;                  // of the means, by part of its chunk
+  std::vector<char> poisoned_;
+  std::vector<float> weights_;
+  FrameStore down_frames_;
+  std::vector<Written> sent_down_;
+  std::vector<std::vector<std::unique_ptr<Sender>>> down_senders_;  // by rank; empty for itself
+  std::size_t reduced_ = 0;
+  std::vector<float> settled_;  // one segment, while the port commits
+
+  // What it gets from the other owners.
+  std::vector<std::unique_ptr<Inbox>> down_inboxes_;  // by rank; null where nothing comes
+};
+
+}  // namespace gradwire

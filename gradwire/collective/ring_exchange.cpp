@@ -1,0 +1,269 @@
+#include "gradwire/collective/ring_exchange.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "gradwire/core/check.h"
+#include "gradwire/kernel/floats.h"
+#include "gradwire/kernel/sums.h"
+
+namespace gradwire {
+namespace {
+
+// All segments of a chunk may be under way at once, and a few more: see next_room().
+std::size_t rooms_needed(const Layout& layout) {
+  std::size_t segments = 0;
+  for (const Chunk& chunk : layout.chunks) segments = std::max(segments, chunk.segment_count);
+  return segments + 2;
+}
+
+// Payloads that can be summed are floats in memory; frames put them at multiples of four bytes.
+std::span<float> as_floats(std::span<std::byte> bytes) {
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+std::span<const float> as_floats(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+void scale_by(float factor, std::span<float> values) {
+  if (factor == 1) return;
+  for (float& value : values) value *= factor;
+}
+
+// What turns the sum into the mean.
+float mean_factor(double weight) { return weight > 0 ? static_cast<float>(1 / weight) : 0; }
+
+}  // namespace
+
+// With S_k the sum of the first k vectors and e_k its error: E|e_k|^2 <= (1 + omega) E|e_(k-1)|^2 +
+// omega |S_k|^2, and |S_k|^2 <= N sum |v_i|^2. There are N roundings, that of the mean included.
+double ring_omega(double omega, std::size_t ranks) {
+  return std::pow(1 + omega, static_cast<double>(ranks)) - 1;
+}
+
+RingExchange::RingExchange(Communicator::Impl& communicator, ExchangeSetup given,
+                           Transport& transport)
+    : ExchangeBase(communicator, std::move(given)),
+      is_summed_(up().summable_from().has_value()),
+      mean_kind_{.codec = down(),
+                 .fingerprint = fingerprint(down().spec()),
+                 .direction = Direction::down},
+      own_frames_(frame_sizes(is_summed_ && *up().summable_from() > 0
+                                  ? std::span<const Segment>(layout().segments)
+                                  : std::span<const Segment>(),
+                              [this](const Segment& s) { return up_frame_bytes_max(s); })),
+      own_written_(own_frames_.size()),
+      out_frames_(std::vector<std::size_t>(rooms_needed(layout()), [this] {
+        std::size_t bytes = 0;
+        for (const Segment& s : layout().segments) bytes = std::max(bytes, hop_frame_bytes_max(s));
+        return bytes;
+      }())) {
+  if (ranks() == 1) return;
+  const std::size_t rooms = out_frames_.size();
+  for (std::size_t i = 0; i < rooms; ++i) {
+    senders_.push_back(transport.sender((rank() + 1) % ranks(), {.lane = Lane::hop},
+                                        out_frames_.room(i)));
+  }
+  inbox_ = std::make_unique<Inbox>(transport, rank_behind(1), Lane::hop,
+                                   out_frames_.room_bytes_max(), rooms);
+}
+
+std::size_t RingExchange::hop_frame_bytes_max(const Segment& segment) const {
+  std::size_t bytes = kFrameHeaderBytes + parcel_head_bytes(segment.piece_count);
+  for (const Piece& piece : layout().pieces_of(segment)) {
+    const std::size_t elements = piece.of_tensor.elements;
+    const std::size_t tensor = is_summed_ ? setup().tensors[piece.of_tensor.tensor].elements
+                                          : elements;  // rounding again, a piece is its own tensor
+    bytes += std::max(up().payload_bytes_max(elements, tensor),
+                      down().payload_bytes_max(elements, tensor));
+  }
+  return bytes;
+}
+
+void RingExchange::exchange(Station& station) {
+  sent_ = 0;
+  if (inbox_) {
+    std::size_t frames = 0;  // every chunk's sum but the one started here, every mean but the own
+    for (std::size_t chunk = 0; chunk < ranks(); ++chunk) {
+      const std::size_t times = (chunk != rank_behind(1) ? 1u : 0u) + (chunk != rank() ? 1u : 0u);
+      frames += times * layout().chunks[chunk].segment_count;
+    }
+    inbox_->expect(frames);
+  }
+  encode_own();
+  start_sums();
+  pass_sums();
+  share_means();
+  for (const auto& sender : senders_) station.presence.await(*sender);
+}
+
+void RingExchange::encode_own() {
+  if (own_frames_.size() == 0) return;
+  measure_values();
+  for (std::size_t i = 0; i < own_frames_.size(); ++i) {
+    own_written_[i] = encode_up(layout().segments[i], own_frames_.room(i));
+  }
+}
+
+void RingExchange::start_sums() {
+  const Chunk& chunk = layout().chunks[rank_behind(1)];
+  for (std::size_t i = 0; i < chunk.segment_count; ++i) {
+    add_own(chunk.first_segment + i, nullptr, ranks() == 1);
+    station().presence.tick();
+  }
+}
+
+void RingExchange::pass_sums() {
+  for (std::size_t steps = 2; steps <= ranks(); ++steps) {
+    const Chunk& chunk = layout().chunks[rank_behind(steps)];
+    for (std::size_t i = 0; i < chunk.segment_count; ++i) {
+      const std::size_t segment = chunk.first_segment + i;
+      inbox_->await(station().presence);
+      const Incoming incoming =
+          open_front(*inbox_, up_kind(), layout().segments[segment], inbox_->peer());
+      add_own(segment, &incoming, steps == ranks());
+      inbox_->pop();
+    }
+  }
+}
+
+void RingExchange::share_means() {
+  for (std::size_t steps = 1; steps < ranks(); ++steps) {
+    const std::size_t owner = rank_behind(steps);
+    for (const Segment& segment : layout().segments_of(layout().chunks[owner])) {
+      inbox_->await(station().presence);
+      const Incoming incoming = open_front(*inbox_, mean_kind_, segment, owner);
+      if (steps + 1 < ranks()) {
+        const std::span<std::byte> room = next_room();
+        std::copy(incoming.frame.begin(), incoming.frame.end(), room.begin());
+        send_room(room.first(incoming.frame.size()));
+      }
+      report().poisoned = report().poisoned || incoming.poison;
+      decode_into_means(mean_kind_, segment, incoming.parcel, owner);
+      inbox_->pop();
+    }
+  }
+}
+
+void RingExchange::add_own(std::size_t segment_index, const Incoming* incoming, bool is_mean) {
+  const Segment& segment = layout().segments[segment_index];
+  const std::span<std::byte> memory = next_room();
+  ParcelReader came = incoming != nullptr ? incoming->parcel : ParcelReader();
+  ParcelReader* const parcel = incoming != nullptr ? &came : nullptr;
+  Written written;
+  {
+    const StopWatch watch(report().encode_seconds);
+    written = is_summed_ ? sum_payloads(segment_index, parcel, is_mean, memory)
+                         : round_again(segment, parcel, is_mean, memory);
+  }
+  const bool poison = !written.finite || (incoming != nullptr && incoming->poison);
+  const FrameKind& kind = is_mean ? mean_kind_ : up_kind();
+  if (ranks() > 1) send_room(seal(kind, segment, poison, written.parcel, memory));
+  if (!is_mean) return;
+  report().poisoned = report().poisoned || poison;
+  decode_into_means(kind, segment, open_own(written, segment), rank());
+}
+
+Written RingExchange::sum_payloads(std::size_t segment_index, ParcelReader* incoming, bool is_mean,
+                                   std::span<std::byte> memory) {
+  const Segment& segment = layout().segments[segment_index];
+  const std::span<const Piece> pieces = layout().pieces_of(segment);
+  const bool is_encoded = own_frames_.size() > 0;
+  const double weight = double{call().weight} + (incoming ? double{incoming->weight()} : 0.0);
+  ParcelReader own = is_encoded ? open_own(own_written_[segment_index], segment) : ParcelReader();
+  ParcelWriter sum(memory.subspan(kFrameHeaderBytes), pieces.size(), static_cast<float>(weight));
+  bool finite = !is_encoded || own_written_[segment_index].finite;
+  for (const Piece& piece : pieces) {
+    const auto payload = is_encoded ? own.next() : std::as_bytes(values(piece.of_tensor));
+    const auto came = incoming != nullptr ? incoming->next() : std::span<const std::byte>();
+    const std::span<std::byte> room = sum.room();
+    const std::size_t bytes =
+        sum_payload(payload, came, is_mean ? mean_factor(weight) : 1.0F, room);
+    sum.add(bytes);
+    // A NaN or an infinity stays one in all sums, so a look at the last one is enough.
+    if (is_mean) {
+      const std::size_t from = std::min(*up().summable_from(), bytes);
+      finite = finite && kernel::is_finite_magnitude(
+                             kernel::largest_magnitude(as_floats(room.subspan(from, bytes - from))));
+    }
+  }
+  return {.parcel = sum.bytes(), .finite = finite};
+}
+
+std::size_t RingExchange::sum_payload(std::span<const std::byte> own,
+                                      std::span<const std::byte> came, float scale,
+                                      std::span<std::byte> sum) {
+  const std::size_t from = *up().summable_from();
+  // A payload without floats says that the tensor is poisoned; so is the sum then.
+  if (own.size() < from || (!came.empty() && came.size() < from)) {
+    const auto poisoned = own.size() < from ? own : came;
+    std::copy(poisoned.begin(), poisoned.end(), sum.begin());
+    return poisoned.size();
+  }
+  const auto floats = as_floats(sum.subspan(from, own.size() - from));
+  if (came.empty()) {
+    std::copy(own.begin(), own.end(), sum.begin());
+    scale_by(call().weight, floats);
+  } else {
+    if (came.size() != own.size() || !std::equal(own.begin(), own.begin() + from, came.begin())) {
+      station().presence.fail(rank_behind(1), "its sum is of other places than this rank's");
+    }
+    std::copy(came.begin(), came.end(), sum.begin());
+    kernel::add_weighted(as_floats(own.subspan(from)), call().weight, floats, {});
+  }
+  scale_by(scale, floats);
+  return own.size();
+}
+
+Written RingExchange::round_again(const Segment& segment, ParcelReader* incoming, bool is_mean,
+                                  std::span<std::byte> memory) {
+  const double weight = double{call().weight} + (incoming ? double{incoming->weight()} : 0.0);
+  const Codec& codec = is_mean ? down() : up();
+  const std::span<const Piece> pieces = layout().pieces_of(segment);
+  ParcelWriter parcel(memory.subspan(kFrameHeaderBytes), pieces.size(), static_cast<float>(weight));
+  bool finite = true;
+  for (const Piece& piece : pieces) {
+    const TensorPiece& part = piece.of_tensor;
+    sum_.resize(std::max(sum_.size(), part.elements));
+    const auto sum = std::span(sum_).first(part.elements);
+    std::copy_n(values(part).begin(), sum.size(), sum.begin());
+    scale_by(call().weight, sum);
+    if (incoming) check(up().decode_add(incoming->next(), 1, sum, workspace()), rank_behind(1));
+    if (is_mean) scale_by(mean_factor(weight), sum);
+    // A piece is a tensor of its own here, with random numbers of its own.
+    Rng random = rng(part.tensor, is_mean ? Purpose::downlink : Purpose::hop, rank());
+    random.tensor += 0x9e3779b97f4a7c15u * (part.first + 1);
+    codec.measure(sum, random, hop_scale_);
+    const Encoded encoded =
+        codec.encode(hop_scale_, {.values = sum, .first = 0}, random, parcel.room(), workspace());
+    finite = finite && encoded.finite;
+    parcel.add(encoded.bytes);
+  }
+  return {.parcel = parcel.bytes(), .finite = finite};
+}
+
+// Waiting here cannot go round in a circle: a rank sends one frame for each that it takes, after
+// the first chunk, which finds room in any case.
+std::span<std::byte> RingExchange::next_room() {
+  const std::size_t room = sent_ % out_frames_.size();
+  if (!senders_.empty()) station().presence.await(*senders_[room]);
+  return out_frames_.room(room);
+}
+
+void RingExchange::send_room(std::span<const std::byte> frame) {
+  send(*senders_[sent_ % out_frames_.size()], frame);
+  ++sent_;
+}
+
+void RingExchange::walk_own(const Visitor& visit) const {
+  if (!is_summed_) {
+    throw Error("on a ring that rounds at every hop a rank has no message of its own");
+  }
+  if (own_frames_.size() > 0) return walk(own_written_, visit);
+  for (const Piece& piece : layout().pieces) {
+    visit(piece.of_tensor, std::as_bytes(values(piece.of_tensor)));
+  }
+}
+
+}  // namespace gradwire

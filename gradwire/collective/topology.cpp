@@ -1,0 +1,52 @@
+// The topologies' names, and the choice among them.
+#include <string>
+
+#include "gradwire/collective/exchange.h"
+
+namespace gradwire {
+namespace {
+
+constexpr Topology kAll[] = {Topology::automatic, Topology::scatter, Topology::server,
+                             Topology::gather, Topology::ring};
+
+}  // namespace
+
+const char* name(Topology topology) {
+  switch (topology) {
+    case Topology::automatic:
+      return "auto";
+    case Topology::scatter:
+      return "scatter";
+    case Topology::server:
+      return "server";
+    case Topology::gather:
+      return "gather";
+    case Topology::ring:
+      return "ring";
+  }
+  return "";
+}
+
+Topology topology_of(std::string_view text) {
+  std::string names;
+  for (const Topology topology : kAll) {
+    if (text == name(topology)) return topology;
+    names += std::string(names.empty() ? "" : ", ") + name(topology);
+  }
+  throw Error("there is no topology '" + std::string(text) + "': take one of " + names);
+}
+
+Topology choose_topology(std::size_t elements, std::size_t ranks, const Codec& up,
+                         bool down_given) {
+  if (down_given) return Topology::scatter;
+  // A sum that loses nothing on the way has the fewest bytes and one neighbour to talk to.
+  if (ranks > 2 && up.summable_from()) return Topology::ring;
+  // Two ranks send as much by gather as by scatter, and round only once.
+  if (ranks <= 2) return Topology::gather;
+  // Small messages cost a round trip, not bytes.
+  constexpr std::size_t kSmallBytes = 4096;
+  const std::size_t bytes = up.payload_bytes_max(elements);
+  return bytes * (ranks - 1) <= kSmallBytes * ranks ? Topology::gather : Topology::scatter;
+}
+
+}  // namespace gradwire

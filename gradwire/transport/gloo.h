@@ -1,0 +1,35 @@
+// Ranks that are processes, on one host or many, over TCP by Gloo.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "gradwire/transport/transport.h"
+
+namespace gradwire {
+
+// How the ranks find one another: by files in a directory that all of them see, which must be empty
+// at the start, or by a port on rank 0's host, where rank 0 listens for the others.
+struct GlooOptions {
+  std::size_t rank = 0;
+  std::size_t size = 1;
+
+  std::string directory;         // if not empty: rendezvous by files
+  std::string master_host;       // otherwise: rendezvous by TCP
+  std::uint16_t master_port = 0;
+
+  // The network interface to use, such as "eth0". Empty: the one that routes to master_host, or
+  // loopback for a rendezvous by files.
+  std::string interface;
+
+  // Ranks that do not come within this time are named in a StartError.
+  std::chrono::milliseconds start_time_max{60000};
+};
+
+// Blocks until all ranks have come. Throws StartError.
+std::unique_ptr<Transport> make_gloo_transport(const GlooOptions& options);
+
+}  // namespace gradwire

@@ -1,0 +1,132 @@
+#include "gradwire/transport/gloo_start.h"
+
+#include <charconv>
+#include <optional>
+#include <sstream>
+
+#include "gradwire/transport/route.h"
+#include "gradwire/transport/transport.h"
+
+namespace gradwire {
+namespace {
+
+constexpr const char* kHello = "gradwire 1";
+
+std::string hello_key(std::size_t rank) { return "hello/" + std::to_string(rank); }
+std::string bye_key(std::size_t rank) { return "bye/" + std::to_string(rank); }
+
+// Lines of text: what it is, size, address, host.
+std::vector<char> hello(const RankInfo& info) {
+  const std::string text = std::string(kHello) + "\n" + std::to_string(info.size) + "\n" +
+                           info.address + "\n" + info.host + "\n";
+  return {text.begin(), text.end()};
+}
+
+std::optional<RankInfo> read_hello(const std::vector<char>& bytes) {
+  std::istringstream text(std::string(bytes.begin(), bytes.end()));
+  std::string first;
+  std::string size;
+  RankInfo info;
+  std::getline(text, first);
+  std::getline(text, size);
+  std::getline(text, info.address);
+  std::getline(text, info.host);
+  const char* end = size.data() + size.size();
+  if (!text || first != kHello || std::from_chars(size.data(), end, info.size).ptr != end) {
+    return std::nullopt;
+  }
+  return info;
+}
+
+// "rank 3", "ranks 1 and 3", "ranks 1, 2 and 3".
+std::string name_ranks(const std::vector<std::size_t>& ranks) {
+  std::string names = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i > 0) names += i + 1 == ranks.size() ? " and " : ", ";
+    names += std::to_string(ranks[i]);
+  }
+  return names;
+}
+
+// Those from `first` on whose key is not there at this moment.
+std::vector<std::size_t> missing_ranks(StartStore& store, std::size_t first, std::size_t size) {
+  std::vector<std::size_t> ranks = {first};
+  for (std::size_t rank = first + 1; rank < size; ++rank) {
+    if (!store.get_until(hello_key(rank), {})) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+[[noreturn]] void fail_missing(const std::vector<std::size_t>& ranks, const StartStore& store,
+                               const std::string& place, const std::string& more) {
+  const bool one = ranks.size() == 1;
+  throw StartError(name_ranks(ranks) + (one ? " has" : " have") + " not come within " +
+                   in_words(store.time_max()) + (one ? ": is it" : ": are they") +
+                   " started, and can " + (one ? "it" : "they") + " reach " + place + "?" + more);
+}
+
+std::vector<char> wait_for_hello(StartStore& store, std::size_t rank, std::size_t size,
+                                 const std::string& place) {
+  std::optional<std::vector<char>> bytes;
+  try {
+    bytes = store.get_until(hello_key(rank), store.deadline());
+    if (!bytes) fail_missing(missing_ranks(store, rank, size), store, place, "");
+  } catch (const StartError& error) {
+    // Rank 0 may lose its patience, and with it the store, a moment before this rank does.
+    if (std::string(error.what()).find("not come") != std::string::npos) throw;
+    fail_missing({rank}, store, place, std::string(" (") + error.what() + ")");
+  }
+  return *std::move(bytes);
+}
+
+void check_size(std::size_t rank, const RankInfo& self, std::size_t other, const RankInfo& info) {
+  if (info.size == self.size) return;
+  throw StartError("rank " + std::to_string(other) + " says that there are " +
+                   std::to_string(info.size) + " ranks, and rank " + std::to_string(rank) +
+                   " that there are " + std::to_string(self.size));
+}
+
+void check_reachable(const std::vector<RankInfo>& infos) {
+  for (std::size_t rank = 0; rank < infos.size(); ++rank) {
+    for (std::size_t other = 0; other < infos.size(); ++other) {
+      if (!is_loopback(infos[rank].address) || is_loopback(infos[other].address)) continue;
+      throw StartError("rank " + std::to_string(rank) + " listens on " + infos[rank].address +
+                       ", which rank " + std::to_string(other) + " at " + infos[other].address +
+                       " cannot reach: give MASTER_ADDR as an address that all hosts can reach, "
+                       "or name the interface");
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<RankInfo> meet(StartStore& store, std::size_t rank, const RankInfo& self,
+                           const std::string& place) {
+  if (!store.add(hello_key(rank), hello(self))) {
+    throw StartError("two processes say they are rank " + std::to_string(rank) + ", or " + place +
+                     " is left over from an earlier run");
+  }
+  std::vector<RankInfo> infos(self.size);
+  for (std::size_t other = 0; other < self.size; ++other) {
+    const auto info = read_hello(wait_for_hello(store, other, self.size, place));
+    if (!info) {
+      throw StartError("rank " + std::to_string(other) + " is not of this version of gradwire");
+    }
+    check_size(rank, self, other, *info);
+    infos[other] = *info;
+  }
+  check_reachable(infos);
+  return infos;
+}
+
+void part(StartStore& store, std::size_t rank, std::size_t size) {
+  store.add(bye_key(rank), {'.'});
+  if (rank != 0) return;
+  for (std::size_t other = 1; other < size; ++other) {
+    if (store.get_until(bye_key(other), store.deadline())) continue;
+    throw StartError("rank " + std::to_string(other) +
+                     " has come, but not connected to all within " + in_words(store.time_max()));
+  }
+}
+
+}  // namespace gradwire

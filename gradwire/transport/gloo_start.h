@@ -1,0 +1,27 @@
+// The ranks come together: each says in a start store who it is, and waits for all the others.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "gradwire/transport/start_store.h"
+
+namespace gradwire {
+
+struct RankInfo {
+  std::size_t size = 0;  // how many ranks it thinks there are
+  std::string address;   // where it listens, without a port
+  std::string host;
+};
+
+// Returns what every rank says of itself. Throws StartError that names ranks which do not come, are
+// there twice, or count differently. `place` is where they meet, for that message.
+std::vector<RankInfo> meet(StartStore& store, std::size_t rank, const RankInfo& self,
+                           const std::string& place);
+
+// To be called when this rank needs the store no more. Rank 0, which may keep it, waits for the
+// others.
+void part(StartStore& store, std::size_t rank, std::size_t size);
+
+}  // namespace gradwire

@@ -1,0 +1,254 @@
+#include "gradwire/transport/presence.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+#include "gradwire/core/bytes.h"
+
+namespace gradwire {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A message: the magic, what it says, and for a verdict the cause.
+constexpr std::uint32_t kMagic = 0x50525747;  // "GWRP"
+enum class Kind : std::uint32_t { beat = 1, goodbye = 2, verdict = 3 };
+constexpr std::size_t kKindAt = 4, kRankAt = 8, kFinderAt = 12, kStepAt = 16, kLengthAt = 24,
+                      kReasonAt = 28;
+constexpr std::size_t kReasonBytesMax = Presence::kMessageBytes - kReasonAt;
+
+// A connection may break because its peer ended for another's sake: what it said about that has this
+// long to arrive. Verdicts have as long to leave.
+constexpr milliseconds kGrace{1000};
+constexpr milliseconds kSlice{1};
+
+void write(Presence::Message& message, Kind kind, const Cause& cause = {}) {
+  const std::span<std::byte> bytes(message);
+  const std::size_t length = std::min(cause.reason.size(), kReasonBytesMax);
+  store_le(bytes, 0, kMagic);
+  store_le(bytes, kKindAt, static_cast<std::uint32_t>(kind));
+  store_le(bytes, kRankAt, static_cast<std::uint32_t>(cause.rank));
+  store_le(bytes, kFinderAt, static_cast<std::uint32_t>(cause.finder));
+  store_le(bytes, kStepAt, cause.step);
+  store_le(bytes, kLengthAt, static_cast<std::uint32_t>(length));
+  std::memcpy(message.data() + kReasonAt, cause.reason.data(), length);
+}
+
+Cause cause_in(const Presence::Message& message) {
+  const std::span<const std::byte> bytes(message);
+  const std::size_t length =
+      std::min<std::size_t>(load_le<std::uint32_t>(bytes, kLengthAt), kReasonBytesMax);
+  return {.rank = load_le<std::uint32_t>(bytes, kRankAt),
+          .finder = load_le<std::uint32_t>(bytes, kFinderAt),
+          .step = load_le<std::uint64_t>(bytes, kStepAt),
+          .reason = {reinterpret_cast<const char*>(message.data()) + kReasonAt, length}};
+}
+
+std::string seconds_text(std::chrono::duration<double> time) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f s", time.count());
+  return text;
+}
+
+}  // namespace
+
+Presence::Presence(Transport& transport, milliseconds silence_max)
+    : transport_(transport),
+      silence_max_(silence_max),
+      interval_(std::clamp(silence_max / 8, milliseconds(1), milliseconds(1000))),
+      slice_(std::clamp(interval_ / 4, milliseconds(1), milliseconds(20))),
+      peers_(transport.size()),
+      last_tick_(Clock::now()),
+      next_beat_(last_tick_) {
+  write(beat_, Kind::beat);
+  write(goodbye_, Kind::goodbye);
+  const Tag tag{.lane = Lane::presence};
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    if (!is_other(rank)) continue;
+    Peer& peer = peers_[rank];
+    peer.beat = transport.sender(rank, tag, beat_);
+    peer.goodbye = transport.sender(rank, tag, goodbye_);
+    peer.verdict = transport.sender(rank, tag, verdict_);
+    peer.listen = transport.receiver(rank, tag, peer.in);
+    peer.last_heard = last_tick_;
+    peer.listen->start();
+  }
+}
+
+void Presence::tick() {
+  const Clock::time_point now = Clock::now();
+  if (now - last_tick_ < slice_ && now < next_beat_) return;
+  // Who was away itself, stopped or asleep, has no right to call others silent.
+  const bool was_away = now - last_tick_ > silence_max_ / 2;
+  last_tick_ = now;
+  if (was_away) {
+    for (Peer& peer : peers_) peer.last_heard = now;
+  }
+  listen();
+  say_alive(now);
+  check_silence(now);
+}
+
+void Presence::say_alive(Clock::time_point now) {
+  if (now < next_beat_) return;
+  next_beat_ = now + interval_;
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    Peer& peer = peers_[rank];
+    if (!is_other(rank) || peer.is_gone) continue;
+    try {
+      if (peer.beat->done()) peer.beat->start(kMessageBytes);
+    } catch (const PeerError& error) {
+      broke(rank, error);
+    }
+  }
+}
+
+void Presence::listen() {
+  for (std::size_t rank = 0; rank < peers_.size() && !told_; ++rank) {
+    if (!is_other(rank)) continue;
+    try {
+      listen_to(rank);
+    } catch (const PeerError& error) {
+      broke(rank, error);
+    }
+  }
+  if (told_) end(*told_);
+}
+
+void Presence::listen_to(std::size_t rank) {
+  Peer& peer = peers_[rank];
+  while (!peer.is_gone && !told_ && peer.listen->done()) {
+    peer.last_heard = last_tick_;
+    read(rank);
+    peer.listen->start();
+  }
+}
+
+// When all say goodbye, the last connections to close may do so before the goodbye was read.
+void Presence::broke(std::size_t rank, const PeerError& error) {
+  if (!peers_[rank].has_left && !is_leaving_) lose(error);
+  peers_[rank].has_left = peers_[rank].is_gone = true;
+}
+
+void Presence::read(std::size_t rank) {
+  const std::span<const std::byte> message(peers_[rank].in);
+  const auto kind = static_cast<Kind>(load_le<std::uint32_t>(message, kKindAt));
+  if (load_le<std::uint32_t>(message, 0) != kMagic || kind < Kind::beat || kind > Kind::verdict) {
+    told_ = Cause{.rank = rank,
+                  .finder = transport_.rank(),
+                  .step = step_,
+                  .reason = "it sent a message that is none of gradwire's: is it another program?"};
+  } else if (kind == Kind::goodbye) {
+    peers_[rank].has_left = true;
+  } else if (kind == Kind::verdict) {
+    told_ = cause_in(peers_[rank].in);
+  }
+}
+
+void Presence::check_silence(Clock::time_point now) {
+  std::size_t silent = peers_.size();  // the one that is silent for longest
+  std::size_t others = 0, silent_count = 0;
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    const Peer& peer = peers_[rank];
+    if (!is_other(rank) || peer.has_left) continue;
+    ++others;
+    if (now - peer.last_heard <= silence_max_) continue;
+    ++silent_count;
+    if (silent == peers_.size() || peer.last_heard < peers_[silent].last_heard) silent = rank;
+  }
+  if (silent_count == 0) return;
+  std::string reason =
+      "it fell silent: nothing was heard of it for " + seconds_text(now - peers_[silent].last_heard);
+  if (silent_count > 1 && silent_count == others) {
+    reason += ", nor of any other rank: this rank itself may be cut off its network";
+  }
+  fail(silent, reason);
+}
+
+void Presence::await(Transfer& transfer) {
+  while (!transfer.wait_for(slice_)) tick();
+  tick();
+}
+
+void Presence::lose(const PeerError& error) {
+  const Clock::time_point until = Clock::now() + std::min(kGrace, silence_max_);
+  while (!told_ && Clock::now() < until) {
+    for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+      if (!is_other(rank)) continue;
+      try {
+        listen_to(rank);
+      } catch (const PeerError&) {
+        peers_[rank].is_gone = true;  // as far as listening goes
+      }
+    }
+    std::this_thread::sleep_for(kSlice);
+  }
+  if (told_) end(*told_);
+  fail(error.rank(), error.what());
+}
+
+void Presence::fail(std::size_t rank, const std::string& reason) {
+  end({.rank = rank, .finder = transport_.rank(), .step = step_, .reason = reason});
+}
+
+void Presence::end(const Cause& cause) {
+  is_over_ = true;
+  write(verdict_, Kind::verdict, cause);
+  const auto tell = [this](const auto& act) {
+    for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+      if (!is_other(rank)) continue;
+      try {
+        act(*peers_[rank].verdict);
+      } catch (const PeerError&) {  // it is gone, and needs no telling
+      }
+    }
+  };
+  const Clock::time_point until = Clock::now() + std::min(kGrace, silence_max_);
+  tell([](Sender& verdict) { verdict.start(kMessageBytes); });
+  tell([until](Sender& verdict) {
+    while (!verdict.wait_for(kSlice) && Clock::now() < until) {
+    }
+  });
+  transport_.abandon();
+  throw PeerError(describe(cause), cause.rank);
+}
+
+std::string Presence::describe(const Cause& cause) const {
+  const auto who = [this](std::size_t rank) {
+    return rank >= transport_.size()
+               ? "an unknown rank"
+               : "rank " + std::to_string(rank) + " (" + transport_.address(rank) + ')';
+  };
+  return "lost " + who(cause.rank) + " at step " + std::to_string(cause.step) + ": " +
+         cause.reason + (cause.finder == transport_.rank() ? "" : "; found by " + who(cause.finder));
+}
+
+void Presence::leave() {
+  is_leaving_ = true;
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    if (!is_other(rank)) continue;
+    try {
+      peers_[rank].goodbye->start(kMessageBytes);
+    } catch (const PeerError& error) {
+      broke(rank, error);
+    }
+  }
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    if (!is_other(rank)) continue;
+    Peer& peer = peers_[rank];
+    try {
+      while (!peer.has_left) {
+        peer.listen->wait_for(slice_);
+        tick();
+      }
+      while (!peer.goodbye->wait_for(slice_)) tick();
+    } catch (const PeerError& error) {
+      if (is_over_) throw;
+      broke(rank, error);
+    }
+  }
+}
+
+}  // namespace gradwire

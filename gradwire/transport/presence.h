@@ -1,0 +1,103 @@
+// Presence: keeps telling the peers that this rank lives, and finds out which of them does not. When
+// a rank is lost, whoever sees it first tells everybody, so that all ranks name the same first
+// cause and none waits for ever.
+//
+// Used by one thread, the one that uses the transport. It has to come by often: call tick() when
+// idle and await() instead of waiting for a transfer.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gradwire/transport/transport.h"
+
+namespace gradwire {
+
+// Why it is over.
+struct Cause {
+  std::size_t rank = 0;    // the one that was lost
+  std::size_t finder = 0;  // the one that noticed
+  std::uint64_t step = 0;  // that the finder was at
+  std::string reason;
+};
+
+class Presence {
+ public:
+  // The transport must outlive it. A peer that is silent for longer than silence_max is lost.
+  Presence(Transport& transport, std::chrono::milliseconds silence_max);
+
+  // Says that this rank lives, when it is time to, and listens. Throws PeerError.
+  void tick();
+
+  // How long tick() may be left alone.
+  std::chrono::milliseconds tick_interval() const { return slice_; }
+
+  // Waits for a transfer. Throws PeerError.
+  void await(Transfer& transfer);
+
+  // Something came from the peer: it lives.
+  void heard(std::size_t peer) { peers_[peer].last_heard = last_tick_; }
+
+  // What this rank is at, for messages.
+  void set_step(std::uint64_t step) { step_ = step; }
+
+  // Tells everybody that the rank is lost and why, ends all connections, and throws PeerError.
+  [[noreturn]] void fail(std::size_t rank, const std::string& reason);
+
+  // A transfer has thrown: finds out whether its peer is the first cause, and ends like fail().
+  [[noreturn]] void lose(const PeerError& error);
+
+  // True once fail() or lose() has ended everything.
+  bool is_over() const { return is_over_; }
+
+  // Says goodbye and waits until everybody else has. Throws PeerError.
+  void leave();
+
+  static constexpr std::size_t kMessageBytes = 512;
+  using Message = std::array<std::byte, kMessageBytes>;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Peer {
+    Message in{};
+    std::unique_ptr<Sender> beat;     // sends beat_
+    std::unique_ptr<Sender> goodbye;  // sends goodbye_
+    std::unique_ptr<Sender> verdict;  // sends verdict_
+    std::unique_ptr<Receiver> listen;
+    Clock::time_point last_heard;
+    bool has_left = false;  // said goodbye; it may be gone, or wait for others to leave
+    bool is_gone = false;   // and its connection is closed
+  };
+
+  bool is_other(std::size_t rank) const { return rank != transport_.rank(); }
+  void say_alive(Clock::time_point now);
+  void listen();
+  void listen_to(std::size_t rank);
+  void check_silence(Clock::time_point now);
+  void read(std::size_t rank);
+  void broke(std::size_t rank, const PeerError& error);
+  [[noreturn]] void end(const Cause& cause);
+  std::string describe(const Cause& cause) const;
+
+  Transport& transport_;
+  const std::chrono::milliseconds silence_max_;
+  const std::chrono::milliseconds interval_;  // between beats
+  const std::chrono::milliseconds slice_;     // the longest wait without a tick
+  Message beat_{}, goodbye_{}, verdict_{};
+  std::vector<Peer> peers_;  // by rank; this rank's own is not used
+  Clock::time_point last_tick_;
+  Clock::time_point next_beat_;
+  std::uint64_t step_ = 0;
+  bool is_leaving_ = false;
+  bool is_over_ = false;
+  std::optional<Cause> told_;  // what a peer said it is over for
+};
+
+}  // namespace gradwire

@@ -1,0 +1,73 @@
+#include "gradwire/transport/route.h"
+
+#include <net/if.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "gradwire/transport/descriptor.h"
+#include "gradwire/transport/host_addresses.h"
+#include "gradwire/transport/transport.h"
+
+namespace gradwire {
+namespace {
+
+// Connecting a UDP socket picks the route and with it the local address. Empty: there is none, see
+// errno.
+std::string local_end(const addrinfo& address) {
+  const Descriptor socket(
+      ::socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC, address.ai_protocol));
+  sockaddr_storage local{};
+  socklen_t bytes = sizeof(local);
+  auto* end = reinterpret_cast<sockaddr*>(&local);
+  if (!socket || connect(socket.get(), address.ai_addr, address.ai_addrlen) != 0 ||
+      getsockname(socket.get(), end, &bytes) != 0) {
+    return "";
+  }
+  char text[NI_MAXHOST];
+  if (getnameinfo(end, bytes, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) != 0) return "";
+  return text;
+}
+
+std::string interface_names() {
+  const std::unique_ptr<struct if_nameindex, decltype(&if_freenameindex)> list(if_nameindex(),
+                                                                               &if_freenameindex);
+  std::string names;
+  for (const auto* entry = list.get(); entry && entry->if_index != 0; ++entry) {
+    names += (names.empty() ? "" : ", ") + std::string(entry->if_name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string local_address_towards(const std::string& host, std::uint16_t port) {
+  std::string reason;
+  const HostAddresses addresses = find_addresses(host, port, SOCK_DGRAM, reason);
+  for (const addrinfo* address = addresses.get(); address; address = address->ai_next) {
+    const std::string local = local_end(*address);
+    if (!local.empty()) return local;
+    reason = std::strerror(errno);
+  }
+  throw StartError("there is no way from here to " + host + ": " + reason);
+}
+
+void check_interface(const std::string& name) {
+  if (if_nametoindex(name.c_str()) != 0) return;
+  throw StartError("there is no network interface " + name + " here, only " + interface_names());
+}
+
+bool is_loopback(const std::string& address) {
+  return address.starts_with("127.") || address == "::1";
+}
+
+std::string host_name() {
+  char name[256] = "";
+  if (gethostname(name, sizeof(name) - 1) != 0) return "unknown";
+  return name;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,20 @@
+// Which of this host's addresses the other ranks can reach. Not the one of the host's own name:
+// Debian maps that to 127.0.1.1.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gradwire {
+
+// The address from which packets to that host would leave. Sends nothing. Throws StartError.
+std::string local_address_towards(const std::string& host, std::uint16_t port);
+
+// Throws StartError that names the interfaces that exist if that one does not.
+void check_interface(const std::string& name);
+
+bool is_loopback(const std::string& address);
+
+std::string host_name();
+
+}  // namespace gradwire

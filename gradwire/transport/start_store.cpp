@@ -1,0 +1,30 @@
+#include "gradwire/transport/start_store.h"
+
+#include "gradwire/transport/transport.h"
+
+namespace gradwire {
+
+void StartStore::set(const std::string& key, const std::vector<char>& value) {
+  if (!add(key, value)) throw StartError("two ranks have written the key " + key);
+}
+
+std::vector<char> StartStore::get(const std::string& key) {
+  auto value = get_until(key, deadline_);
+  if (!value) throw StartError("a rank has gone during the start: nobody has written " + key);
+  return *std::move(value);
+}
+
+void StartStore::wait(const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) get(key);
+}
+
+void StartStore::wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) {
+  wait(keys);
+}
+
+std::string in_words(std::chrono::milliseconds time) {
+  const auto count = time.count();
+  return count % 1000 == 0 ? std::to_string(count / 1000) + " s" : std::to_string(count) + " ms";
+}
+
+}  // namespace gradwire

@@ -1,0 +1,46 @@
+// The table by which ranks find one another before there are connections: keys that are written
+// once, and waited for. Gloo's store with a time at which all waiting ends, in a StartError. For
+// one thread.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gloo/rendezvous/store.h"
+
+namespace gradwire {
+
+class StartStore : public gloo::rendezvous::Store {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit StartStore(std::chrono::milliseconds time_max)
+      : time_max_(time_max), deadline_(Clock::now() + time_max) {}
+
+  std::chrono::milliseconds time_max() const { return time_max_; }
+  Clock::time_point deadline() const { return deadline_; }
+
+  // False if the key was there already; its value is as before.
+  virtual bool add(const std::string& key, const std::vector<char>& value) = 0;
+
+  // Waits for the key, but not longer than that. With a time that is past, it only looks.
+  virtual std::optional<std::vector<char>> get_until(const std::string& key,
+                                                     Clock::time_point time) = 0;
+
+  // As Gloo calls them.
+  void set(const std::string& key, const std::vector<char>& value) final;
+  std::vector<char> get(const std::string& key) final;
+  void wait(const std::vector<std::string>& keys) final;
+  void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) final;
+
+ private:
+  const std::chrono::milliseconds time_max_;
+  const Clock::time_point deadline_;
+};
+
+// "60 s" or "1500 ms", for messages.
+std::string in_words(std::chrono::milliseconds time);
+
+}  // namespace gradwire

@@ -1,0 +1,54 @@
+// One connection to the server of a TcpStore: takes requests and gives replies, without blocking.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gradwire/transport/descriptor.h"
+#include "gradwire/transport/tcp_store_format.h"
+
+namespace gradwire {
+
+using StoreKeys = std::map<std::string, std::vector<std::byte>>;
+
+class TcpStoreSession {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit TcpStoreSession(Descriptor socket);
+
+  // For poll().
+  int descriptor() const { return socket_.get(); }
+  short events() const;
+
+  // When it wants to be looked at, if nothing comes.
+  Clock::time_point deadline() const;
+
+  // Does what can be done now, after poll() said these events. False: drop it.
+  bool advance(short events, StoreKeys& keys);
+
+ private:
+  bool receive();
+  bool send();
+  bool greet();
+  bool answer(StoreKeys& keys);
+  bool answer_get(const StoreKeys& keys, const std::string& key, std::uint32_t wait_ms);
+  void reply(StoreStatus status, std::span<const std::byte> value);
+
+  // A request is looked at only when the reply to the one before is gone, so neither grows without
+  // bound.
+  Descriptor socket_;
+  std::vector<std::byte> in_;
+  std::vector<std::byte> out_;
+  bool greeted_ = false;
+  Clock::time_point greet_until_;
+  std::optional<Clock::time_point> wait_until_;  // for a get whose key is not there
+};
+
+}  // namespace gradwire
