@@ -68,7 +68,7 @@ struct ExchangeOptions {
   std::size_t server = 0;          // the rank that owns all, with Topology::server
   bool server_contributes = true;  // false: it only averages, and gives no values
   std::uint64_t seed = 0;          // of all random numbers; the same on all ranks
-  std::size_t segment_elements_max = std::size_t{1} << 17;  // about what is in flight at once
+  std::size_t segment_elements_max = std::size_t{1} << 20;  // that travel as one frame
 };
 
 struct ExchangeCall {

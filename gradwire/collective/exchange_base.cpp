@@ -104,6 +104,14 @@ Written ExchangeBase::encode_up(const Segment& segment, std::span<std::byte> mem
       memory);
 }
 
+ExchangeBase::EncodedPiece ExchangeBase::encode_piece(const Codec& codec, const Source& source,
+                                                      ParcelWriter& parcel) {
+  const std::span<std::byte> room = parcel.room();
+  const Encoded encoded = codec.encode(source.scale, source.range, source.rng, room, workspace_);
+  parcel.add(encoded.bytes);
+  return {.payload = room.first(encoded.bytes), .finite = encoded.finite};
+}
+
 std::span<const std::byte> ExchangeBase::seal(const FrameKind& kind, const Segment& segment,
                                               bool poison, std::span<const std::byte> parcel,
                                               std::span<std::byte> memory) {
@@ -162,8 +170,7 @@ void ExchangeBase::check(const Decoded<void>& decoded, std::size_t sender) {
                                       std::to_string(decoded.error().byte_offset) + ')');
 }
 
-float ExchangeBase::average(const Segment& segment, std::span<ParcelReader> parcels) {
-  const StopWatch watch(report_.decode_seconds);
+float ExchangeBase::weigh(std::span<const ParcelReader> parcels) {
   double total = 0;
   for (std::size_t peer = 0; peer < ranks_; ++peer) {
     if (contributes(peer)) total += double{parcels[peer].weight()};
@@ -172,15 +179,17 @@ float ExchangeBase::average(const Segment& segment, std::span<ParcelReader> parc
     if (!contributes(peer)) continue;
     shares_[peer] = total > 0 ? static_cast<float>(double{parcels[peer].weight()} / total) : 0;
   }
-  for (const Piece& piece : layout().pieces_of(segment)) {
-    const std::span<float> mean = means(piece.of_tensor);
-    std::fill(mean.begin(), mean.end(), 0.0F);
-    for (std::size_t peer = 0; peer < ranks_; ++peer) {
-      if (!contributes(peer)) continue;
-      check(setup_.up->decode_add(parcels[peer].next(), shares_[peer], mean, workspace_), peer);
-    }
-  }
   return static_cast<float>(total);
+}
+
+void ExchangeBase::average(const Piece& piece, std::span<ParcelReader> parcels) {
+  const StopWatch watch(report_.decode_seconds);
+  const std::span<float> mean = means(piece.of_tensor);
+  std::fill(mean.begin(), mean.end(), 0.0F);
+  for (std::size_t peer = 0; peer < ranks_; ++peer) {
+    if (!contributes(peer)) continue;
+    check(setup_.up->decode_add(parcels[peer].next(), shares_[peer], mean, workspace_), peer);
+  }
 }
 
 void ExchangeBase::decode_into_means(const FrameKind& kind, const Segment& segment,

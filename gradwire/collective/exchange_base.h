@@ -120,14 +120,15 @@ class ExchangeBase : public Exchange, public Job {
     const std::span<const Piece> pieces = layout().pieces_of(segment);
     ParcelWriter parcel(memory.subspan(kFrameHeaderBytes), pieces.size(), weight);
     for (const Piece& piece : pieces) {
-      const Source source = source_of(piece);
-      const Encoded encoded =
-          kind.codec.encode(source.scale, source.range, source.rng, parcel.room(), workspace_);
-      finite = finite && encoded.finite;
-      parcel.add(encoded.bytes);
+      finite = encode_piece(kind.codec, source_of(piece), parcel).finite && finite;
     }
     return {.parcel = parcel.bytes(), .finite = finite};
   }
+  struct EncodedPiece {
+    std::span<const std::byte> payload;
+    bool finite = true;
+  };
+  EncodedPiece encode_piece(const Codec& codec, const Source& source, ParcelWriter& parcel);
   // Writes the header in front of the parcel. Returns the frame.
   std::span<const std::byte> seal(const FrameKind& kind, const Segment& segment, bool poison,
                                   std::span<const std::byte> parcel, std::span<std::byte> memory);
@@ -147,9 +148,11 @@ class ExchangeBase : public Exchange, public Job {
   // A payload that cannot be decoded ends everything, too.
   void check(const Decoded<void>& decoded, std::size_t sender);
 
-  // The mean of everybody's parcels for a segment, added in the order of the ranks. Parcels are by
-  // rank; those of ranks that do not contribute are not looked at. Returns the sum of the weights.
-  float average(const Segment& segment, std::span<ParcelReader> parcels);
+  // The mean of everybody's parcels for a segment: first the weights, of which the sum is returned,
+  // then piece by piece, added in the order of the ranks. Parcels are by rank; those of ranks that
+  // do not contribute are not looked at.
+  float weigh(std::span<const ParcelReader> parcels);
+  void average(const Piece& piece, std::span<ParcelReader> parcels);
 
   void decode_into_means(const FrameKind& kind, const Segment& segment, ParcelReader parcel,
                          std::size_t sender);

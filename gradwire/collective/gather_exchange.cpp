@@ -84,7 +84,8 @@ void GatherExchange::add_up(const Segment& segment, std::size_t index) {
       report().poisoned = report().poisoned || incoming.poison;
     }
   }
-  average(segment, parcels_);
+  weigh(parcels_);
+  for (const Piece& piece : layout().pieces_of(segment)) average(piece, parcels_);
   for (const auto& inbox : inboxes_) {
     if (inbox) inbox->pop();
   }

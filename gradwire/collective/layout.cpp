@@ -22,8 +22,8 @@ class Cutter {
       : tensors_(tensors),
         total_(std::accumulate(tensors.begin(), tensors.end(), std::size_t{0})),
         unit_(options.unit_elements),
-        segment_elements_(std::max(options.unit_elements,
-                                   options.segment_elements_max / unit_ * unit_)) {}
+        segment_elements_(at_least_a_unit(options.segment_elements_max)),
+        piece_elements_(at_least_a_unit(options.piece_elements_max)) {}
 
   Layout cut(const LayoutOptions& options) {
     layout_.chunks.resize(options.ranks);
@@ -41,6 +41,10 @@ class Cutter {
   }
 
  private:
+  std::size_t at_least_a_unit(std::size_t elements) const {
+    return std::max(unit_, elements / unit_ * unit_);
+  }
+
   static bool is_before(const Place& a, const Place& b) {
     return a.tensor != b.tensor ? a.tensor < b.tensor : a.element < b.element;
   }
@@ -81,7 +85,7 @@ class Cutter {
       if (is_first || room() < std::min(elements - done, unit_)) {
         layout_.segments.push_back({row_, 0, layout_.pieces.size(), 0});
       }
-      const std::size_t left = elements - done;
+      const std::size_t left = std::min(elements - done, piece_elements_);
       const std::size_t count = left <= room() ? left : room() / unit_ * unit_;
       layout_.pieces.push_back({.of_tensor = {from.tensor, from.element + done, count},
                                 .part = layout_.parts.size() - 1,
@@ -100,6 +104,7 @@ class Cutter {
   const std::size_t total_;
   const std::size_t unit_;
   const std::size_t segment_elements_;
+  const std::size_t piece_elements_;
   std::size_t row_ = 0;  // elements dealt out so far
   Layout layout_;
 };

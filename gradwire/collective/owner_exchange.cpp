@@ -139,19 +139,25 @@ bool OwnerExchange::reduce_next() {
   for (const auto& inbox : up_inboxes_) {
     if (inbox && !inbox->is_ready()) return false;
   }
-  reduce(own_segments()[reduced_], reduced_);
-  ++reduced_;
+  const std::size_t index = reduced_++;
+  open_contributions(index);
   if (!down().needs_whole_tensor()) {
-    send_down(own_segments()[reduced_ - 1], reduced_ - 1);
-  } else if (reduced_ == own_chunk().segment_count) {
+    send_down(index);
+  } else {
+    for (const Piece& piece : layout().pieces_of(own_segments()[index])) average_own(piece);
+  }
+  for (const auto& inbox : up_inboxes_) {
+    if (inbox) inbox->pop();
+  }
+  if (down().needs_whole_tensor() && reduced_ == own_chunk().segment_count) {
     measure_parts();
-    for (std::size_t i = 0; i < reduced_; ++i) send_down(own_segments()[i], i);
+    for (std::size_t i = 0; i < reduced_; ++i) send_down(i);
   }
   return true;
 }
 
-// The exact mean of what was sent, and what the port makes of it.
-void OwnerExchange::reduce(const Segment& segment, std::size_t index) {
+void OwnerExchange::open_contributions(std::size_t index) {
+  const Segment& segment = own_segments()[index];
   bool poison = false;
   for (std::size_t peer = 0; peer < ranks(); ++peer) {
     if (!contributes(peer)) continue;
@@ -165,16 +171,16 @@ void OwnerExchange::reduce(const Segment& segment, std::size_t index) {
       poison = poison || incoming.poison;
     }
   }
-  weights_[index] = average(segment, parcels_);
+  weights_[index] = weigh(parcels_);
   poisoned_[index] = poison;
-  for (const auto& inbox : up_inboxes_) {
-    if (inbox) inbox->pop();
-  }
+}
+
+// The exact mean of what was sent, and what the port makes of it.
+void OwnerExchange::average_own(const Piece& piece) {
+  average(piece, parcels_);
   if (call().owner == nullptr) return;
   const StopWatch watch(report().decode_seconds);
-  for (const Piece& piece : layout().pieces_of(segment)) {
-    call().owner->prepare(piece.of_tensor, means(piece.of_tensor));
-  }
+  call().owner->prepare(piece.of_tensor, means(piece.of_tensor));
 }
 
 void OwnerExchange::measure_parts() {
@@ -187,32 +193,45 @@ void OwnerExchange::measure_parts() {
   }
 }
 
-void OwnerExchange::send_down(const Segment& segment, std::size_t index) {
+// A piece is averaged, encoded and decoded again while it is in the cache, unless the codec has to
+// see all of the mean first.
+void OwnerExchange::send_down(std::size_t index) {
+  const Segment& segment = own_segments()[index];
   const std::span<std::byte> memory = down_frames_.room(index);
-  Written& written = sent_down_[index];
+  ParcelWriter parcel(memory.subspan(kFrameHeaderBytes), segment.piece_count, weights_[index]);
+  bool finite = true;
+  for (const Piece& piece : layout().pieces_of(segment)) {
+    if (!down().needs_whole_tensor()) average_own(piece);
+    finite = encode_down(piece, parcel) && finite;
+  }
+  sent_down_[index] = {.parcel = parcel.bytes(), .finite = finite};
+  const bool poison = poisoned_[index] || !finite;
+  report().poisoned = report().poisoned || poison;
+  if (ranks() == 1) return;
+  const auto frame = seal(down_kind_, segment, poison, parcel.bytes(), memory);
+  for (auto& senders : down_senders_) {
+    if (!senders.empty()) send(*senders[index], frame);
+  }
+}
+
+bool OwnerExchange::encode_down(const Piece& piece, ParcelWriter& parcel) {
+  const std::span<float> mean = means(piece.of_tensor);
+  EncodedPiece encoded;
   {
     const StopWatch watch(report().encode_seconds);
-    written = write_parcel(
-        down_kind_, segment, weights_[index],
-        [this](const Piece& piece) -> Source {
-          return {.scale = part_scales_[piece.part - own_chunk().first_part],
-                  .range = {.values = means(piece.of_tensor), .first = piece.first_in_part},
-                  .rng = rng(piece.of_tensor.tensor, Purpose::downlink, rank())};
-        },
-        memory);
-  }
-  const bool poison = poisoned_[index] || !written.finite;
-  report().poisoned = report().poisoned || poison;
-  if (ranks() > 1) {
-    const auto frame = seal(down_kind_, segment, poison, written.parcel, memory);
-    for (auto& senders : down_senders_) {
-      if (!senders.empty()) send(*senders[index], frame);
-    }
+    encoded = encode_piece(
+        down(),
+        {.scale = part_scales_[piece.part - own_chunk().first_part],
+         .range = {.values = mean, .first = piece.first_in_part},
+         .rng = rng(piece.of_tensor.tensor, Purpose::downlink, rank())},
+        parcel);
   }
   // The owner, too, goes on with what was sent. A port still has to see what it wanted to send.
   if (call().owner == nullptr) {
-    decode_into_means(down_kind_, segment, open_own(written, segment), rank());
+    const StopWatch watch(report().decode_seconds);
+    check(down().decode(encoded.payload, mean, workspace()), rank());
   }
+  return encoded.finite;
 }
 
 bool OwnerExchange::decode_next() {

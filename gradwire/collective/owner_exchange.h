@@ -29,9 +29,12 @@ class OwnerExchange final : public ExchangeBase {
   void settle();
   void await_sends();
 
-  void reduce(const Segment& segment, std::size_t index);
+  // By segment of the own chunk.
+  void open_contributions(std::size_t index);
+  void average_own(const Piece& piece);
   void measure_parts();
-  void send_down(const Segment& segment, std::size_t index);
+  void send_down(std::size_t index);
+  bool encode_down(const Piece& piece, ParcelWriter& parcel);  // false: met what is not finite
 
   const Chunk& own_chunk() const { return layout().chunks[rank()]; }
   std::span<const Segment> own_segments() const { return layout().segments_of(own_chunk()); }
