@@ -84,6 +84,13 @@ class Codec {
 
   virtual void measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const = 0;
 
+  // Where collects() is true, there is another way to measure, for tensors that are mostly zeros and
+  // need not be in memory as a whole: reset the scale, collect every range in the order of the
+  // elements, and finish. What is decoded is the same.
+  virtual bool collects() const { return false; }
+  virtual void collect(TensorRange /*range*/, Scale& /*scale*/) const {}
+  virtual void finish_collecting(Scale& /*scale*/) const {}
+
   // False if measure() does not read the tensor: a range can then be encoded before the rest of the
   // values is known.
   virtual bool needs_whole_tensor() const = 0;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "gradwire/codec/rice.h"
+#include "gradwire/codec/selection.h"
 #include "gradwire/core/bytes.h"
 #include "gradwire/core/check.h"
 #include "gradwire/kernel/select.h"
@@ -88,6 +89,24 @@ std::size_t SparseCodec::payload_bytes_max(std::size_t range_elements,
 void SparseCodec::measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const {
   scale.reset(tensor.size());
   sparsifier_->select(tensor, rng, scale);
+  if (!scale.poisoned) coder_.quantiser().measure(scale.values, scale);
+}
+
+void SparseCodec::collect(TensorRange range, Scale& scale) const {
+  const std::size_t collected = scale.indices.size();
+  const auto indices =
+      room_behind(scale.indices, collected, range.values.size() + kernel::kSelectRoom);
+  const std::size_t found = kernel::select_above(
+      range.values, 0, static_cast<std::uint32_t>(range.first), indices, {});
+  resize_amply(scale.values, collected + found);
+  for (std::size_t i = 0; i < found; ++i) {
+    scale.values[collected + i] = range.values[indices[i] - range.first];
+  }
+  scale.indices.resize(collected + found);
+}
+
+void SparseCodec::finish_collecting(Scale& scale) const {
+  sparsifier_->select_collected(scale);
   if (!scale.poisoned) coder_.quantiser().measure(scale.values, scale);
 }
 

@@ -41,6 +41,9 @@ class SparseCodec final : public Codec {
   std::size_t payload_bytes_max(std::size_t range_elements,
                                 std::size_t tensor_elements) const override;
   void measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const override;
+  bool collects() const override { return sparsifier_->goes_by_magnitude(); }
+  void collect(TensorRange range, Scale& scale) const override;
+  void finish_collecting(Scale& scale) const override;
   bool needs_whole_tensor() const override { return true; }
   std::optional<std::size_t> summable_from() const override;
   Encoded encode(const Scale& scale, TensorRange range, const Rng& rng,

@@ -116,6 +116,8 @@ void Scale::reset(std::size_t elements) {
   value = 0;
   poisoned = false;
   finite = true;
+  indices.clear();
+  values.clear();
 }
 
 std::size_t read_bucket(StageReader& stage) {

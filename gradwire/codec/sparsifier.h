@@ -28,6 +28,11 @@ class Sparsifier {
   // Fills the scale: what is kept, and whether the tensor is poisoned or not finite.
   virtual void select(std::span<const float> tensor, const Rng& rng, Scale& scale) const = 0;
 
+  // True if zeros are kept last, if at all. Then what is kept can be selected from a list of all
+  // that is not zero, which is in the scale already.
+  virtual bool goes_by_magnitude() const { return false; }
+  virtual void select_collected(Scale& /*scale*/) const {}
+
   // True if receivers can find the places by themselves, from scale.places and places_last.
   virtual bool places_are_random() const { return false; }
 

@@ -21,13 +21,28 @@ class Threshold final : public Sparsifier {
 
   void select(std::span<const float> tensor, const Rng&, Scale& scale) const override {
     check_length(tensor.size(), "threshold");
-    select_all_above(tensor, magnitude(static_cast<float>(value_)) - 1, scale);
+    select_all_above(tensor, least_magnitude() - 1, scale);
+    look_for_bad(scale);
+  }
+
+  bool goes_by_magnitude() const override { return true; }
+  void select_collected(Scale& scale) const override {
+    check_length(scale.tensor_elements, "threshold");
+    filter(scale, [least = least_magnitude()](std::uint32_t, float value) {
+      return magnitude(value) >= least;
+    });
+    look_for_bad(scale);
+  }
+
+ private:
+  std::uint32_t least_magnitude() const { return magnitude(static_cast<float>(value_)); }
+
+  static void look_for_bad(Scale& scale) {
     scale.finite = std::all_of(scale.values.begin(), scale.values.end(), [](float value) {
       return kernel::is_finite_magnitude(magnitude(value));
     });
   }
 
- private:
   double value_;  // above zero; elements of this magnitude and more are kept
 };
 

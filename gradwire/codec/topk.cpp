@@ -108,11 +108,7 @@ class TopK final : public Sparsifier {
       select_all_above(tensor, threshold, scale);
     } while (scale.indices.size() < k && threshold > 0);
 
-    const auto bad = static_cast<std::size_t>(
-        std::count_if(scale.values.begin(), scale.values.end(),
-                      [](float value) { return !kernel::is_finite_magnitude(magnitude(value)); }));
-    scale.finite = bad == 0;
-    scale.poisoned = bad > k;
+    look_for_bad(k, scale);
     if (scale.indices.size() < k) {
       add_zeros(tensor, k, scale);
     } else {
@@ -120,7 +116,23 @@ class TopK final : public Sparsifier {
     }
   }
 
+  bool goes_by_magnitude() const override { return true; }
+  void select_collected(Scale& scale) const override {
+    check_length(scale.tensor_elements, "topk");
+    const std::size_t k = kept_max(scale.tensor_elements);
+    look_for_bad(k, scale);
+    if (scale.indices.size() > k) keep_largest(k, 0, scale);
+  }
+
  private:
+  static void look_for_bad(std::size_t k, Scale& scale) {
+    const auto bad = static_cast<std::size_t>(
+        std::count_if(scale.values.begin(), scale.values.end(),
+                      [](float value) { return !kernel::is_finite_magnitude(magnitude(value)); }));
+    scale.finite = bad == 0;
+    scale.poisoned = bad > k;
+  }
+
   static void keep_largest(std::size_t k, std::uint32_t threshold, Scale& scale) {
     std::vector<std::uint32_t>& magnitudes = scale.scratch;
     resize_amply(magnitudes, scale.values.size());

@@ -1,5 +1,6 @@
 #include "gradwire/collective/exchange.h"
 
+#include <algorithm>
 #include <numeric>
 #include <set>
 
@@ -92,9 +93,13 @@ ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions
       std::lcm(setup.up->bucket_elements(), setup.down->bucket_elements());
   std::vector<std::size_t> sizes;
   for (const TensorShape& tensor : setup.tensors) sizes.push_back(tensor.elements);
+  const bool is_shared = setup.topology == Topology::scatter || setup.topology == Topology::ring;
+  const std::size_t segment = options.segment_elements_max > 0
+                                  ? options.segment_elements_max
+                                  : segment_elements(is_shared ? elements / ranks : elements);
   LayoutOptions cut{.ranks = ranks,
                     .unit_elements = std::lcm(buckets, kLineElements),
-                    .segment_elements_max = options.segment_elements_max,
+                    .segment_elements_max = segment,
                     .piece_elements_max = kPieceElementsMax};
   if (setup.topology == Topology::server) cut.only_owner = options.server;
   if (setup.topology == Topology::gather) cut.only_owner = 0;  // chunks mean nothing there
@@ -133,6 +138,12 @@ std::unique_ptr<Exchange> make(Communicator::Impl& communicator, ExchangeSetup s
 }
 
 }  // namespace
+
+std::size_t segment_elements(std::size_t chunk_elements) {
+  constexpr std::size_t kLeast = std::size_t{1} << 17;
+  constexpr std::size_t kMost = std::size_t{1} << 22;
+  return std::clamp((chunk_elements + 3) / 4, kLeast, kMost);
+}
 
 std::unique_ptr<Exchange> make_exchange(Communicator& communicator,
                                         std::vector<TensorShape> tensors,

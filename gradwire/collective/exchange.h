@@ -68,7 +68,7 @@ struct ExchangeOptions {
   std::size_t server = 0;          // the rank that owns all, with Topology::server
   bool server_contributes = true;  // false: it only averages, and gives no values
   std::uint64_t seed = 0;          // of all random numbers; the same on all ranks
-  std::size_t segment_elements_max = std::size_t{1} << 20;  // that travel as one frame
+  std::size_t segment_elements_max = 0;  // that travel as one frame; 0: as segment_elements() says
 };
 
 struct ExchangeCall {
@@ -123,6 +123,10 @@ class Exchange {
 std::unique_ptr<Exchange> make_exchange(Communicator& communicator,
                                         std::vector<TensorShape> tensors,
                                         const ExchangeOptions& options);
+
+// How many elements travel as one frame when nobody says, with that many in a chunk: few enough that
+// some frames travel while others are worked on, and enough that the cost of a frame does not count.
+std::size_t segment_elements(std::size_t chunk_elements);
 
 // What Topology::automatic stands for: a pure function, the same on all ranks. `down_given` says
 // that a downlink codec was asked for.

@@ -4,8 +4,28 @@
 #include <cmath>
 
 #include "gradwire/core/check.h"
+#include "gradwire/kernel/copy.h"
 
 namespace gradwire {
+namespace {
+
+constexpr std::size_t kLargeElements = std::size_t{1} << 20;
+
+std::size_t largest_piece(const Layout& layout) {
+  std::size_t elements = 0;
+  for (const Piece& piece : layout.pieces) {
+    elements = std::max(elements, piece.of_tensor.elements);
+  }
+  return elements;
+}
+
+std::size_t elements_of(const Layout& layout) {
+  std::size_t elements = 0;
+  for (const Part& part : layout.parts) elements += part.elements;
+  return elements;
+}
+
+}  // namespace
 
 ExchangeBase::ExchangeBase(Communicator::Impl& communicator, ExchangeSetup setup)
     : communicator_(communicator),
@@ -16,7 +36,9 @@ ExchangeBase::ExchangeBase(Communicator::Impl& communicator, ExchangeSetup setup
                .fingerprint = fingerprint(setup_.up->spec()),
                .direction = setup_.topology == Topology::ring ? Direction::hop : Direction::up},
       scales_(setup_.tensors.size()),
-      shares_(ranks_) {}
+      shares_(ranks_),
+      scratch_(largest_piece(setup_.layout)),
+      is_large_(elements_of(setup_.layout) >= kLargeElements) {}
 
 ExchangeBase::~ExchangeBase() {
   // What was started and never waited for must not outlive its buffers.
@@ -50,6 +72,7 @@ void ExchangeBase::work(Station& station) {
   {
     const StopWatch watch(seconds);
     exchange(station);
+    kernel::finish_streamed();
   }
   report_.exchange_seconds = seconds - report_.encode_seconds - report_.decode_seconds;
 }
@@ -182,9 +205,8 @@ float ExchangeBase::weigh(std::span<const ParcelReader> parcels) {
   return static_cast<float>(total);
 }
 
-void ExchangeBase::average(const Piece& piece, std::span<ParcelReader> parcels) {
+void ExchangeBase::average(std::span<ParcelReader> parcels, std::span<float> mean) {
   const StopWatch watch(report_.decode_seconds);
-  const std::span<float> mean = means(piece.of_tensor);
   std::fill(mean.begin(), mean.end(), 0.0F);
   for (std::size_t peer = 0; peer < ranks_; ++peer) {
     if (!contributes(peer)) continue;
@@ -196,8 +218,17 @@ void ExchangeBase::decode_into_means(const FrameKind& kind, const Segment& segme
                                      ParcelReader parcel, std::size_t sender) {
   const StopWatch watch(report_.decode_seconds);
   for (const Piece& piece : layout().pieces_of(segment)) {
-    check(kind.codec.decode(parcel.next(), means(piece.of_tensor), workspace_), sender);
+    decode_mean(kind.codec, parcel.next(), piece.of_tensor, sender);
   }
+}
+
+void ExchangeBase::decode_mean(const Codec& codec, std::span<const std::byte> payload,
+                               const TensorPiece& piece, std::size_t sender) {
+  const std::span<float> mean = means(piece);
+  if (!is_large_) return check(codec.decode(payload, mean, workspace_), sender);
+  const std::span<float> decoded = scratch(mean.size());
+  check(codec.decode(payload, decoded, workspace_), sender);
+  kernel::copy_streamed(std::as_bytes(decoded), std::as_writable_bytes(mean).data());
 }
 
 void ExchangeBase::walk(std::span<const Written> segments, const Visitor& visit) const {

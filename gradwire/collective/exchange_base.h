@@ -148,11 +148,15 @@ class ExchangeBase : public Exchange, public Job {
   // A payload that cannot be decoded ends everything, too.
   void check(const Decoded<void>& decoded, std::size_t sender);
 
+  // The final mean of a piece. What is too large for the caches goes past them.
+  void decode_mean(const Codec& codec, std::span<const std::byte> payload, const TensorPiece& piece,
+                   std::size_t sender);
+
   // The mean of everybody's parcels for a segment: first the weights, of which the sum is returned,
   // then piece by piece, added in the order of the ranks. Parcels are by rank; those of ranks that
   // do not contribute are not looked at.
   float weigh(std::span<const ParcelReader> parcels);
-  void average(const Piece& piece, std::span<ParcelReader> parcels);
+  void average(std::span<ParcelReader> parcels, std::span<float> mean);
 
   void decode_into_means(const FrameKind& kind, const Segment& segment, ParcelReader parcel,
                          std::size_t sender);
@@ -184,6 +188,9 @@ class ExchangeBase : public Exchange, public Job {
 
   Workspace& workspace() { return workspace_; }
 
+  // Floats for one piece, to work on in the cache.
+  std::span<float> scratch(std::size_t elements) { return std::span(scratch_).first(elements); }
+
  private:
   void work(Station& station) final;
   void check_call(const ExchangeCall& call) const;
@@ -199,6 +206,8 @@ class ExchangeBase : public Exchange, public Job {
   Station* station_ = nullptr;
   std::vector<Scale> scales_;  // of the values, by tensor
   std::vector<float> shares_;  // of the weights, by rank
+  std::vector<float> scratch_;
+  const bool is_large_;
   Workspace workspace_;
 };
 

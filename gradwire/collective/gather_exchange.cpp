@@ -85,7 +85,9 @@ void GatherExchange::add_up(const Segment& segment, std::size_t index) {
     }
   }
   weigh(parcels_);
-  for (const Piece& piece : layout().pieces_of(segment)) average(piece, parcels_);
+  for (const Piece& piece : layout().pieces_of(segment)) {
+    average(parcels_, means(piece.of_tensor));
+  }
   for (const auto& inbox : inboxes_) {
     if (inbox) inbox->pop();
   }

@@ -144,7 +144,9 @@ bool OwnerExchange::reduce_next() {
   if (!down().needs_whole_tensor()) {
     send_down(index);
   } else {
-    for (const Piece& piece : layout().pieces_of(own_segments()[index])) average_own(piece);
+    for (const Piece& piece : layout().pieces_of(own_segments()[index])) {
+      is_collecting() ? collect(piece) : average_own(piece, means(piece.of_tensor));
+    }
   }
   for (const auto& inbox : up_inboxes_) {
     if (inbox) inbox->pop();
@@ -176,17 +178,32 @@ void OwnerExchange::open_contributions(std::size_t index) {
 }
 
 // The exact mean of what was sent, and what the port makes of it.
-void OwnerExchange::average_own(const Piece& piece) {
-  average(piece, parcels_);
+void OwnerExchange::average_own(const Piece& piece, std::span<float> mean) {
+  average(parcels_, mean);
   if (call().owner == nullptr) return;
   const StopWatch watch(report().decode_seconds);
-  call().owner->prepare(piece.of_tensor, means(piece.of_tensor));
+  call().owner->prepare(piece.of_tensor, mean);
+}
+
+// Sums of few elements are never laid out in full.
+void OwnerExchange::collect(const Piece& piece) {
+  const std::size_t part = piece.part - own_chunk().first_part;
+  Scale& scale = part_scales_[part];
+  if (piece.first_in_part == 0) scale.reset(layout().parts[piece.part].elements);
+  const std::span<float> mean = scratch(piece.of_tensor.elements);
+  average_own(piece, mean);
+  const StopWatch watch(report().encode_seconds);
+  down().collect({.values = mean, .first = piece.first_in_part}, scale);
 }
 
 void OwnerExchange::measure_parts() {
   const StopWatch watch(report().encode_seconds);
   const std::span<const Part> parts = layout().parts_of(own_chunk());
   for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (is_collecting()) {
+      down().finish_collecting(part_scales_[i]);
+      continue;
+    }
     const auto& [tensor, first, elements] = parts[i];
     down().measure(means({tensor, first, elements}), rng(tensor, Purpose::downlink, rank()),
                    part_scales_[i]);
@@ -201,8 +218,11 @@ void OwnerExchange::send_down(std::size_t index) {
   ParcelWriter parcel(memory.subspan(kFrameHeaderBytes), segment.piece_count, weights_[index]);
   bool finite = true;
   for (const Piece& piece : layout().pieces_of(segment)) {
-    if (!down().needs_whole_tensor()) average_own(piece);
-    finite = encode_down(piece, parcel) && finite;
+    // A port still has to see, at the end, what it wanted to send.
+    const bool is_kept = down().needs_whole_tensor() || call().owner != nullptr;
+    const auto mean = is_kept ? means(piece.of_tensor) : scratch(piece.of_tensor.elements);
+    if (!down().needs_whole_tensor()) average_own(piece, mean);
+    finite = encode_down(piece, mean, parcel) && finite;
   }
   sent_down_[index] = {.parcel = parcel.bytes(), .finite = finite};
   const bool poison = poisoned_[index] || !finite;
@@ -214,8 +234,8 @@ void OwnerExchange::send_down(std::size_t index) {
   }
 }
 
-bool OwnerExchange::encode_down(const Piece& piece, ParcelWriter& parcel) {
-  const std::span<float> mean = means(piece.of_tensor);
+bool OwnerExchange::encode_down(const Piece& piece, std::span<const float> mean,
+                                ParcelWriter& parcel) {
   EncodedPiece encoded;
   {
     const StopWatch watch(report().encode_seconds);
@@ -226,10 +246,10 @@ bool OwnerExchange::encode_down(const Piece& piece, ParcelWriter& parcel) {
          .rng = rng(piece.of_tensor.tensor, Purpose::downlink, rank())},
         parcel);
   }
-  // The owner, too, goes on with what was sent. A port still has to see what it wanted to send.
+  // The owner, too, goes on with what was sent.
   if (call().owner == nullptr) {
     const StopWatch watch(report().decode_seconds);
-    check(down().decode(encoded.payload, mean, workspace()), rank());
+    decode_mean(down(), encoded.payload, piece.of_tensor, rank());
   }
   return encoded.finite;
 }

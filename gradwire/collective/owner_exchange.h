@@ -31,11 +31,16 @@ class OwnerExchange final : public ExchangeBase {
 
   // By segment of the own chunk.
   void open_contributions(std::size_t index);
-  void average_own(const Piece& piece);
+  void average_own(const Piece& piece, std::span<float> mean);
+  void collect(const Piece& piece);
   void measure_parts();
   void send_down(std::size_t index);
-  bool encode_down(const Piece& piece, ParcelWriter& parcel);  // false: met what is not finite
+  // False if it met what is not finite.
+  bool encode_down(const Piece& piece, std::span<const float> mean, ParcelWriter& parcel);
 
+  bool is_collecting() const {
+    return up().collects() && down().collects() && call().owner == nullptr;
+  }
   const Chunk& own_chunk() const { return layout().chunks[rank()]; }
   std::span<const Segment> own_segments() const { return layout().segments_of(own_chunk()); }
   std::size_t down_frame_bytes_max(const Segment& segment) const;

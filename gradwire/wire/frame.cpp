@@ -1,6 +1,10 @@
 #include "gradwire/wire/frame.h"
 
+#if defined(__x86_64__)
+#include <xxh_x86dispatch.h>  // the same checksum, by the widest vectors that the machine has
+#else
 #include <xxhash.h>
+#endif
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,93 @@
+// Steady exchanges do not allocate: measured by counting every allocation of this program, on the
+// threads of all ranks.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <cstdlib>
+
+#include "gradwire/collective/test_support.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define GW_ALLOCATOR_IS_TAKEN 1
+#else
+#define GW_ALLOCATOR_IS_TAKEN 0
+#endif
+
+namespace {
+std::atomic<std::size_t> allocations = 0;
+}
+
+#if !GW_ALLOCATOR_IS_TAKEN
+extern "C" {
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* memory, std::size_t bytes);
+
+void* malloc(std::size_t bytes) {
+  ++allocations;
+  return __libc_malloc(bytes);
+}
+void* calloc(std::size_t count, std::size_t bytes) {
+  ++allocations;
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* memory, std::size_t bytes) {
+  ++allocations;
+  return __libc_realloc(memory, bytes);
+}
+}
+#endif
+
+namespace gradwire {
+namespace {
+
+constexpr std::size_t kRanks = 2;
+constexpr std::uint64_t kWarmUpSteps = 4, kSteps = 6;
+
+// Allocations of all ranks while they take some steps, after some others.
+std::size_t allocations_in_steps(const std::vector<TensorShape>& shapes, const char* spec,
+                                 Topology topology) {
+  std::barrier all_are_here(kRanks);
+  std::atomic<std::size_t> before = 0, after = 0;
+  run_communicators(kRanks, [&](Communicator& communicator) {
+    RankTensors tensors(communicator.rank(), shapes);
+    const auto exchange =
+        make_exchange(communicator, shapes,
+                      {.up = make_codec(spec), .topology = topology, .segment_elements_max = 4096});
+    const auto run = [&](std::uint64_t first, std::uint64_t count) {
+      for (std::uint64_t step = first; step < first + count; ++step) {
+        exchange->run(tensors.call(step));
+      }
+    };
+    run(0, kWarmUpSteps);
+    all_are_here.arrive_and_wait();
+    if (communicator.rank() == 0) before = allocations.load();
+    all_are_here.arrive_and_wait();
+    run(kWarmUpSteps, kSteps);
+    all_are_here.arrive_and_wait();
+    if (communicator.rank() == 0) after = allocations.load();
+    all_are_here.arrive_and_wait();
+  });
+  return after - before;
+}
+
+TEST(ExchangeAllocation, ThreadsDoNotAllocateAfterWarmUp) {
+  if (GW_ALLOCATOR_IS_TAKEN) GTEST_SKIP() << "a sanitizer counts allocations by itself";
+  std::vector<TensorShape> list;
+  for (std::size_t i = 0; i < 50; ++i) list.push_back({"t" + std::to_string(i), 17 * i * i % 900});
+  for (const auto& shapes : {std::vector<TensorShape>{{"weights", 100000}}, list}) {
+    for (const Topology topology :
+         {Topology::scatter, Topology::server, Topology::gather, Topology::ring}) {
+      for (const char* spec :
+           {"none", "natural", "qsgd(bits=4)", "topk(5%)", "natural | entropy"}) {
+        if (topology == Topology::ring && std::string_view(spec) == "topk(5%)") continue;  // biased
+        EXPECT_EQ(allocations_in_steps(shapes, spec, topology), 0u)
+            << name(topology) << ' ' << spec << ", tensors: " << shapes.size();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gradwire
