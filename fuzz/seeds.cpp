@@ -15,9 +15,11 @@
 
 #include "fuzz/codecs.h"
 #include "fuzz/decode_input.h"
+#include "fuzz/parcel_input.h"
 #include "fuzz/round_trip_input.h"
 #include "gradwire/codec/codec.h"
 #include "gradwire/codec/segments.h"
+#include "gradwire/collective/parcel.h"
 #include "gradwire/core/bytes.h"
 #include "gradwire/file/gw_format.h"
 #include "gradwire/file/npy.h"
@@ -150,6 +152,19 @@ Bytes frame(const FrameHeader& header, const Bytes& payload) {
   return frame;
 }
 
+Bytes parcel_input(float weight, const std::vector<Bytes>& payloads) {
+  std::size_t bytes = kPieceCountBytes + parcel_head_bytes(payloads.size());
+  for (const Bytes& payload : payloads) bytes += payload.size();
+  Bytes input(bytes);
+  store_le(input, 0, static_cast<std::uint16_t>(payloads.size()));
+  ParcelWriter parcel(std::span(input).subspan(kPieceCountBytes), payloads.size(), weight);
+  for (const Bytes& payload : payloads) {
+    std::copy(payload.begin(), payload.end(), parcel.room().begin());
+    parcel.add(payload.size());
+  }
+  return input;
+}
+
 Bytes gw_file(const Codec& codec, std::span<const float> tensor,
               const std::optional<std::vector<std::uint64_t>>& shape) {
   const Cut cut{.elements = tensor.size(),
@@ -224,6 +239,22 @@ void write_frame_seeds(const std::filesystem::path& root) {
   seeds.write(two_frames);
 }
 
+void write_parcel_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "parcel");
+  const auto natural = make_codec("natural");
+  std::vector<Bytes> payloads;
+  for (const std::size_t count : {0u, 1u, 2u, 7u, 50u}) {
+    while (payloads.size() < count) {
+      const std::vector<float> tensor = gaussian(payloads.size() % 5 * 7);
+      payloads.push_back(Encoder(*natural, tensor).payload({0, tensor.size()}));
+    }
+    seeds.write(parcel_input(32, payloads));
+  }
+  seeds.write(parcel_input(0, {bytes_of(gaussian(100))}));
+  seeds.write(parcel_input(std::numeric_limits<float>::max(), {{}, bytes_of(unusual(9)), {}}));
+  seeds.write(parcel_input(-1, {bytes_of(gaussian(3))}));  // refused
+}
+
 void write_gw_seeds(const std::filesystem::path& root) {
   SeedWriter seeds(root, "gw");
   for (const std::string& spec : example_codec_specs()) {
@@ -275,6 +306,7 @@ void write_all_seeds(const std::filesystem::path& root) {
   write_decode_seeds(root);
   write_round_trip_seeds(root);
   write_frame_seeds(root);
+  write_parcel_seeds(root);
   write_gw_seeds(root);
   write_npy_seeds(root);
   write_spec_seeds(root);

@@ -93,16 +93,7 @@ void SparseCodec::measure(std::span<const float> tensor, const Rng& rng, Scale& 
 }
 
 void SparseCodec::collect(TensorRange range, Scale& scale) const {
-  const std::size_t collected = scale.indices.size();
-  const auto indices =
-      room_behind(scale.indices, collected, range.values.size() + kernel::kSelectRoom);
-  const std::size_t found = kernel::select_above(
-      range.values, 0, static_cast<std::uint32_t>(range.first), indices, {});
-  resize_amply(scale.values, collected + found);
-  for (std::size_t i = 0; i < found; ++i) {
-    scale.values[collected + i] = range.values[indices[i] - range.first];
-  }
-  scale.indices.resize(collected + found);
+  append_all_above(range, 0, scale);
 }
 
 void SparseCodec::finish_collecting(Scale& scale) const {

@@ -38,8 +38,15 @@ std::span<T> room_behind(std::vector<T>& memory, std::size_t used, std::size_t c
   return std::span<T>(memory).subspan(used);
 }
 
-// Keeps every element with a magnitude above the threshold.
-void select_all_above(std::span<const float> tensor, std::uint32_t threshold, Scale& scale);
+// Adds every element with a magnitude above the threshold to those that are kept.
+void append_all_above(TensorRange range, std::uint32_t threshold, Scale& scale);
+
+// Keeps every element with a magnitude above the threshold, and no others.
+inline void select_all_above(std::span<const float> tensor, std::uint32_t threshold, Scale& scale) {
+  scale.indices.clear();
+  scale.values.clear();
+  append_all_above({.values = tensor, .first = 0}, threshold, scale);
+}
 
 // Keeps those elements of the selection for which keep(index, value) says so, in order.
 template <class Keep>

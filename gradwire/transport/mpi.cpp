@@ -20,6 +20,9 @@ std::unique_ptr<Transport> make_mpi_transport() {
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -39,6 +42,10 @@ constexpr std::chrono::microseconds kNap{30};
 // How long a transfer that is given up may still use its memory while MPI lets go of it.
 constexpr std::chrono::milliseconds kGiveUpTime{100};
 
+// The end of the job kills every rank at once. Those that learn of the reason at the same time as
+// this one get as long to say it.
+constexpr std::chrono::milliseconds kLastWordsTime{500};
+
 std::string error_text(int code) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
@@ -55,28 +62,61 @@ int to_int(std::size_t number) {
   return static_cast<int>(number);
 }
 
+// Ends the job with this process. Not earlier, since only the program can say what went wrong.
+void end_job() noexcept {
+  int is_over = 0;
+  MPI_Finalized(&is_over);
+  if (is_over) return;
+  std::fflush(nullptr);  // MPI_Abort does not return
+  std::this_thread::sleep_for(kLastWordsTime);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+// Whether a transport was abandoned, for all that belongs to it. Then MPI is neither finalised nor
+// asked for anything that may wait for a peer.
+class Abandonment {
+ public:
+  void declare() noexcept {
+    if (since_) return;
+    since_ = Clock::now();
+    static std::once_flag once;
+    std::call_once(once, [] { std::atexit(end_job); });
+  }
+
+  bool is_declared() const { return since_.has_value(); }
+
+  // All transfers of an abandoned transport are given up at once, and have that time together.
+  Clock::time_point give_up_end() const { return since_.value_or(Clock::now()) + kGiveUpTime; }
+
+ private:
+  std::optional<Clock::time_point> since_;
+};
+
 // A communicator of our own, so that nothing gets mixed up with the program's messages. Errors come
 // back to us instead of ending the job.
 class Channel {
  public:
-  Channel() {
+  explicit Channel(const Abandonment& abandonment) : abandonment_(abandonment) {
     check_start(MPI_Comm_dup(MPI_COMM_WORLD, &handle_), "MPI_Comm_dup");
     check_start(MPI_Comm_set_errhandler(handle_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
-  ~Channel() { MPI_Comm_free(&handle_); }
+  ~Channel() {
+    if (!abandonment_.is_declared()) MPI_Comm_free(&handle_);
+  }
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
   MPI_Comm get() const { return handle_; }
 
  private:
+  const Abandonment& abandonment_;
   MPI_Comm handle_ = MPI_COMM_NULL;
 };
 
 // MPI from its start to its end, if it is ours to start and to end.
 class Runtime {
  public:
-  Runtime() {
+  explicit Runtime(const Abandonment& abandonment) : abandonment_(abandonment) {
     int is_over = 0;
     MPI_Finalized(&is_over);
     if (is_over) throw StartError("MPI has ended in this process and cannot be started again");
@@ -105,9 +145,10 @@ class Runtime {
 
  private:
   void end() {
-    if (is_ours_) MPI_Finalize();
+    if (is_ours_ && !abandonment_.is_declared()) MPI_Finalize();
   }
 
+  const Abandonment& abandonment_;
   bool is_ours_ = false;
 };
 
@@ -122,7 +163,8 @@ struct Peer {
 // What a sender and a receiver have in common: one request at a time.
 class Request {
  public:
-  explicit Request(Peer peer) : peer_(std::move(peer)) {}
+  Request(Peer peer, const Abandonment& abandonment)
+      : peer_(std::move(peer)), abandonment_(abandonment) {}
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
@@ -131,6 +173,7 @@ class Request {
   // `post` starts the operation and returns MPI's code.
   template <class Post>
   void start(Post post) {
+    throw_if_abandoned();
     GW_CHECK(handle_ == MPI_REQUEST_NULL);
     failure_.reset();
     note(post(&handle_));
@@ -138,6 +181,7 @@ class Request {
   }
 
   bool done() {
+    throw_if_abandoned();
     throw_failure();
     int is_done = 0;
     note(MPI_Test(&handle_, &is_done, MPI_STATUS_IGNORE));
@@ -166,7 +210,7 @@ class Request {
   // because MPI would go on using memory that its owner may free next; then it is let go, because a
   // peer that is gone must not hold us up.
   void give_up() noexcept {
-    const Clock::time_point end = Clock::now() + kGiveUpTime;
+    const Clock::time_point end = abandonment_.give_up_end();
     while (handle_ != MPI_REQUEST_NULL) {
       int is_done = 0;
       if (MPI_Test(&handle_, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
@@ -194,15 +238,21 @@ class Request {
     if (failure_) throw PeerError(*failure_, peer_.rank);
   }
 
+  void throw_if_abandoned() const {
+    if (!abandonment_.is_declared()) return;
+    throw PeerError("this rank has given up its connection to " + peer_.who, peer_.rank);
+  }
+
   const Peer peer_;
+  const Abandonment& abandonment_;
   MPI_Request handle_ = MPI_REQUEST_NULL;
   std::optional<std::string> failure_;
 };
 
 class MpiSender final : public Sender {
  public:
-  MpiSender(Peer peer, std::span<const std::byte> memory)
-      : request_(std::move(peer)), memory_(memory) {}
+  MpiSender(Peer peer, const Abandonment& abandonment, std::span<const std::byte> memory)
+      : request_(std::move(peer), abandonment), memory_(memory) {}
   ~MpiSender() override { request_.give_up(); }
 
   bool done() override { return request_.done(); }
@@ -224,8 +274,8 @@ class MpiSender final : public Sender {
 
 class MpiReceiver final : public Receiver {
  public:
-  MpiReceiver(Peer peer, std::span<std::byte> memory)
-      : request_(std::move(peer)), memory_(memory) {}
+  MpiReceiver(Peer peer, const Abandonment& abandonment, std::span<std::byte> memory)
+      : request_(std::move(peer), abandonment), memory_(memory) {}
   ~MpiReceiver() override {
     request_.cancel();
     request_.give_up();
@@ -268,15 +318,18 @@ class MpiTransport final : public Transport {
 
   std::unique_ptr<Sender> sender(std::size_t peer, Tag tag,
                                  std::span<const std::byte> memory) override {
-    return std::make_unique<MpiSender>(peer_of(peer, tag), memory);
+    return std::make_unique<MpiSender>(peer_of(peer, tag), abandonment_, memory);
   }
 
   std::unique_ptr<Receiver> receiver(std::size_t peer, Tag tag,
                                      std::span<std::byte> memory) override {
-    return std::make_unique<MpiReceiver>(peer_of(peer, tag), memory);
+    return std::make_unique<MpiReceiver>(peer_of(peer, tag), abandonment_, memory);
   }
 
   void allreduce(std::span<float> values) override {
+    if (abandonment_.is_declared()) {
+      throw PeerError("this rank has given up its connections", rank_);
+    }
     constexpr std::size_t kElementsMax = std::size_t{1} << 30;  // MPI counts in int
     while (!values.empty()) {
       const std::size_t count = std::min(values.size(), kElementsMax);
@@ -287,7 +340,7 @@ class MpiTransport final : public Transport {
     }
   }
 
-  void abandon() noexcept override { MPI_Abort(MPI_COMM_WORLD, 1); }
+  void abandon() noexcept override { abandonment_.declare(); }
 
  private:
   void learn_hosts(std::size_t size) {
@@ -325,9 +378,11 @@ class MpiTransport final : public Transport {
             .who = "rank " + std::to_string(rank) + " (" + address(rank) + ")"};
   }
 
-  Runtime runtime_;  // before the channels: they need it from their first to their last moment
-  Channel messages_;
-  Channel yardstick_;
+  Abandonment abandonment_;
+  // Before the channels: they need it from their first to their last moment.
+  Runtime runtime_{abandonment_};
+  Channel messages_{abandonment_};
+  Channel yardstick_{abandonment_};
   std::size_t rank_ = 0;
   std::vector<std::string> hosts_;  // by rank
   std::uint32_t tag_max_ = 0;

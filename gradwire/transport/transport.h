@@ -103,8 +103,8 @@ class Transport {
   // The transport's own sum of floats over all ranks: a yardstick. Blocks.
   virtual void allreduce(std::span<float> values) = 0;
 
-  // Ends all connections at once; every later call may throw PeerError. With MPI this ends the
-  // whole job.
+  // Ends all connections at once; every later call may throw PeerError. With MPI the whole job
+  // ends, but not before this process does, so that the program can say why.
   virtual void abandon() noexcept = 0;
 };
 

@@ -8,6 +8,13 @@ namespace gradwire::ranks {
 
 using Arguments = std::span<const std::string>;
 
+// Runs exchanges until something goes wrong, or as many as it is told; fault_command.cpp has the
+// options.
+int fault_command(Arguments arguments);
+
+// [--quick | --full]: runs the cases of identity.h. Rank 0 prints a line for each.
+int identity_command(Arguments arguments);
+
 // Runs the transport scenarios that the arguments name, or all of them.
 int transport_command(Arguments arguments);
 

@@ -20,6 +20,8 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
+    {"fault", fault_command},
+    {"identity", identity_command},
     {"transport", transport_command},
 };
 

@@ -50,7 +50,6 @@ int run_rank(const std::function<void(Transport&)>& f) {
   try {
     f(*transport);
   } catch (const std::exception& error) {
-    // Before abandon(): with MPI there may be no afterwards.
     std::fprintf(stderr, "rank %zu: %s\n", transport->rank(), error.what());
     transport->abandon();
     return 1;
