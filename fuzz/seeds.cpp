@@ -157,7 +157,8 @@ Bytes parcel_input(float weight, const std::vector<Bytes>& payloads) {
   for (const Bytes& payload : payloads) bytes += payload.size();
   Bytes input(bytes);
   store_le(input, 0, static_cast<std::uint16_t>(payloads.size()));
-  ParcelWriter parcel(std::span(input).subspan(kPieceCountBytes), payloads.size(), weight);
+  const auto behind_count = std::span(input).subspan(kPieceCountBytes);
+  ParcelWriter parcel(behind_count, payloads.size(), weight);
   for (const Bytes& payload : payloads) {
     std::copy(payload.begin(), payload.end(), parcel.room().begin());
     parcel.add(payload.size());

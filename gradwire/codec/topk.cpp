@@ -35,12 +35,14 @@ class ThresholdSample {
  public:
   ThresholdSample(std::span<const float> tensor, std::size_t k, std::vector<std::uint32_t>& memory)
       : sample_(memory) {
-    // Four neighbours share a cache line, and its price.
-    constexpr std::size_t kSample = 16384;
-    constexpr std::size_t kNeighbours = 4;
+    // Eight neighbours share a cache line, and its price. Of a small tensor, too, only a small part
+    // is looked at: going to random places costs far more than reading in order.
+    constexpr std::size_t kSampleMax = 16384;
+    constexpr std::size_t kSampledOf = 64;
+    constexpr std::size_t kNeighbours = 8;
     constexpr RandomStream kPlaces{0x5bd1e995u, 0x9e3779b1u};
     sample_.clear();
-    const std::size_t count = std::min(tensor.size() / kNeighbours, kSample / kNeighbours);
+    const std::size_t count = std::min(tensor.size() / kSampledOf, kSampleMax) / kNeighbours;
     for (std::uint32_t i = 0; i < count; ++i) {
       const std::uint64_t random = kPlaces.at(i);
       const auto from = (random * (tensor.size() / kNeighbours) >> 32) * kNeighbours;
@@ -57,9 +59,7 @@ class ThresholdSample {
   // always found.
   std::uint32_t next() {
     if (rank_ >= sample_.size()) return 0;
-    const auto nth = sample_.begin() + static_cast<std::ptrdiff_t>(rank_);
-    std::nth_element(sample_.begin(), nth, sample_.end(), std::greater<>());
-    const std::uint32_t threshold = std::min(*nth, kLargestFinite);
+    const std::uint32_t threshold = std::min(kth_largest(sample_, rank_ + 1, 0), kLargestFinite);
     rank_ = 4 * rank_;
     return threshold;
   }
