@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <string_view>
 
 #include "cli/page_array.h"
+#include "cli/statistics.h"
 #include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 #include "gradwire/wire/frame.h"
@@ -25,22 +25,6 @@ double milliseconds(Work work) {
   work();
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
       .count();
-}
-
-double median(std::vector<double> figures) {
-  std::sort(figures.begin(), figures.end());
-  const std::size_t middle = figures.size() / 2;
-  return figures.size() % 2 == 1 ? figures[middle] : (figures[middle - 1] + figures[middle]) / 2;
-}
-
-double relative_error(std::span<const float> mean, std::span<const float> truth) {
-  double error_squares = 0, squares = 0;
-  for (std::size_t i = 0; i < truth.size(); ++i) {
-    const double error = double{mean[i]} - double{truth[i]};
-    error_squares += error * error;
-    squares += double{truth[i]} * double{truth[i]};
-  }
-  return std::sqrt(error_squares / squares);
 }
 
 // Every rank's number. All that there is to send with is a sum of floats: each rank writes into

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdint>
 
 #include "cli/page_array.h"
+#include "cli/statistics.h"
 #include "cli/thread_cut.h"
 #include "cli/yardsticks.h"
 #include "gradwire/core/check.h"
@@ -120,16 +120,6 @@ class CodecWork {
   Scale scale_;
 };
 
-double relative_error(std::span<const float> decoded, std::span<const float> original) {
-  double error_squares = 0, squares = 0;
-  for (std::size_t i = 0; i < original.size(); ++i) {
-    const double error = double{decoded[i]} - double{original[i]};
-    error_squares += error * error;
-    squares += double{original[i]} * double{original[i]};
-  }
-  return std::sqrt(error_squares / squares);
-}
-
 // The seconds that each part of one round took for one codec.
 struct Lap {
   double copy = 0;
@@ -156,19 +146,17 @@ Lap run_lap(Bench& bench, CodecWork& work, std::uint64_t step) {
 }
 
 template <class Figure>
-double median(const std::vector<Lap>& laps, Figure figure) {
+double median_of(const std::vector<Lap>& laps, Figure figure) {
   std::vector<double> figures;
   for (const Lap& lap : laps) figures.push_back(figure(lap));
-  std::sort(figures.begin(), figures.end());
-  const std::size_t middle = figures.size() / 2;
-  return figures.size() % 2 == 1 ? figures[middle] : (figures[middle - 1] + figures[middle]) / 2;
+  return median(std::move(figures));
 }
 
 // Medians over the laps.
 Speed speed(const std::vector<Lap>& laps, double Lap::*part, std::size_t elements) {
   const double gigabytes = static_cast<double>(elements * sizeof(float)) * 1e-9;
-  return {.gbps = median(laps, [&](const Lap& lap) { return gigabytes / (lap.*part); }),
-          .memcpy_ratio = median(laps, [&](const Lap& lap) { return lap.copy / (lap.*part); })};
+  return {.gbps = median_of(laps, [&](const Lap& lap) { return gigabytes / (lap.*part); }),
+          .memcpy_ratio = median_of(laps, [&](const Lap& lap) { return lap.copy / (lap.*part); })};
 }
 
 std::size_t payload_bytes_max(const Codecs& codecs, std::size_t elements, std::size_t threads) {

@@ -84,8 +84,8 @@ class Codec {
 
   virtual void measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const = 0;
 
-  // Where collects() is true, there is another way to measure, for tensors that are mostly zeros and
-  // need not be in memory as a whole: reset the scale, collect every range in the order of the
+  // Where collects() is true, there is another way to measure, for tensors that are mostly zeros
+  // and need not be in memory as a whole: reset the scale, collect every range in the order of the
   // elements, and finish. What is decoded is the same.
   virtual bool collects() const { return false; }
   virtual void collect(TensorRange /*range*/, Scale& /*scale*/) const {}

@@ -94,20 +94,20 @@ TEST(AgreementThread, NobodyPassesBeforeAllHaveCome) {
 
 // As a peer that is not gradwire would: the others end, and name it.
 TEST(AgreementThread, MessageThatCannotBeReadNamesItsSender) {
-  const auto transports = in_process_transports(3);
+  InProcessWorld world(3);
   std::vector<std::string> thrown(3);
   run_ranks(3, [&](std::size_t rank) {
-    Transport& transport = *transports[rank];
-    Presence presence(transport, 10s);
-    const Tag tag{.lane = Lane::agreement};
-    const Agreement::Message nonsense{};
-    const auto to_1 = transport.sender(rank == 1 ? 0 : 1, tag, nonsense);
     try {
-      if (rank == 2) {
-        to_1->start(nonsense.size());
-        for (;;) presence.tick();
+      if (rank != 2) {
+        Communicator(world.join(rank), {.silence_max = 10s});
+        return;
       }
-      Agreement(transport, presence).compare({{"a", "1"}});
+      const auto transport = world.join(rank);
+      Presence presence(*transport, 10s);
+      const Agreement::Message nonsense{};
+      const auto to_1 = transport->sender(1, {.lane = Lane::agreement}, nonsense);
+      to_1->start(nonsense.size());
+      for (;;) presence.tick();
     } catch (const PeerError& error) {
       EXPECT_EQ(error.rank(), 2u);
       thrown[rank] = error.what();

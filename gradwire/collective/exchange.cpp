@@ -65,10 +65,9 @@ ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions
   GW_CHECK(options.up != nullptr);
   const std::size_t elements = total_elements(tensors);
   ExchangeSetup setup;
-  setup.topology =
-      options.topology != Topology::automatic
-          ? options.topology
-          : choose_topology(elements, ranks, *options.up, options.down != nullptr);
+  setup.topology = options.topology != Topology::automatic
+                       ? options.topology
+                       : choose_topology(elements, ranks, *options.up, options.down != nullptr);
   check_fit(options, setup.topology, elements);
   if (setup.topology == Topology::server && options.server >= ranks) {
     refuse(setup.topology, "there is no rank " + std::to_string(options.server) + " among " +
@@ -89,8 +88,7 @@ ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions
   // Cut where both codecs can be cut, and never in the middle of a cache line.
   constexpr std::size_t kLineElements = 16;
   constexpr std::size_t kPieceElementsMax = std::size_t{1} << 16;
-  const std::size_t buckets =
-      std::lcm(setup.up->bucket_elements(), setup.down->bucket_elements());
+  const std::size_t buckets = std::lcm(setup.up->bucket_elements(), setup.down->bucket_elements());
   std::vector<std::size_t> sizes;
   for (const TensorShape& tensor : setup.tensors) sizes.push_back(tensor.elements);
   const bool is_shared = setup.topology == Topology::scatter || setup.topology == Topology::ring;

@@ -65,9 +65,9 @@ struct ExchangeOptions {
   std::shared_ptr<const Codec> up = {};
   std::shared_ptr<const Codec> down = {};  // null: as up, where the topology has a way down
   Topology topology = Topology::automatic;
-  std::size_t server = 0;          // the rank that owns all, with Topology::server
-  bool server_contributes = true;  // false: it only averages, and gives no values
-  std::uint64_t seed = 0;          // of all random numbers; the same on all ranks
+  std::size_t server = 0;                // the rank that owns all, with Topology::server
+  bool server_contributes = true;        // false: it only averages, and gives no values
+  std::uint64_t seed = 0;                // of all random numbers; the same on all ranks
   std::size_t segment_elements_max = 0;  // that travel as one frame; 0: as segment_elements() says
 };
 
@@ -124,8 +124,9 @@ std::unique_ptr<Exchange> make_exchange(Communicator& communicator,
                                         std::vector<TensorShape> tensors,
                                         const ExchangeOptions& options);
 
-// How many elements travel as one frame when nobody says, with that many in a chunk: few enough that
-// some frames travel while others are worked on, and enough that the cost of a frame does not count.
+// How many elements travel as one frame when nobody says, with that many in a chunk: few enough
+// that some frames travel while others are worked on, and enough that the cost of a frame does not
+// count.
 std::size_t segment_elements(std::size_t chunk_elements);
 
 // What Topology::automatic stands for: a pure function, the same on all ranks. `down_given` says

@@ -155,21 +155,20 @@ std::span<const std::byte> ExchangeBase::seal(const FrameKind& kind, const Segme
 ExchangeBase::Incoming ExchangeBase::open_front(Inbox& inbox, const FrameKind& kind,
                                                 const Segment& segment, std::size_t sender) {
   const auto refuse = [&](const DecodeError& error) {
-    station_->presence.fail(inbox.peer(), "a frame from it was refused: " +
-                                              std::string(error.what) + " (byte " +
-                                              std::to_string(error.byte_offset) + ')');
+    station_->presence.fail(inbox.peer(),
+                            "a frame from it was refused: " + std::string(error.what) + " (byte " +
+                                std::to_string(error.byte_offset) + ')');
   };
   const auto frame = parse_frame(inbox.front());
   if (!frame) refuse(frame.error());
-  const auto verified =
-      verify(frame->header, {.run = communicator_.run(),
-                             .step = call_.step,
-                             .exchange = setup_.number,
-                             .sender = static_cast<std::uint32_t>(sender),
-                             .direction = kind.direction,
-                             .codec_fingerprint = kind.fingerprint,
-                             .first_element = segment.first_element,
-                             .element_count = segment.elements});
+  const auto verified = verify(frame->header, {.run = communicator_.run(),
+                                               .step = call_.step,
+                                               .exchange = setup_.number,
+                                               .sender = static_cast<std::uint32_t>(sender),
+                                               .direction = kind.direction,
+                                               .codec_fingerprint = kind.fingerprint,
+                                               .first_element = segment.first_element,
+                                               .element_count = segment.elements});
   if (!verified) refuse(verified.error());
   const auto parcel = ParcelReader::open(frame->payload, segment.piece_count);
   if (!parcel) refuse(parcel.error());
@@ -188,9 +187,9 @@ ParcelReader ExchangeBase::open_own(const Written& written, const Segment& segme
 
 void ExchangeBase::check(const Decoded<void>& decoded, std::size_t sender) {
   if (decoded) return;
-  station_->presence.fail(sender, "a payload from it was refused: " +
-                                      std::string(decoded.error().what) + " (byte " +
-                                      std::to_string(decoded.error().byte_offset) + ')');
+  station_->presence.fail(
+      sender, "a payload from it was refused: " + std::string(decoded.error().what) + " (byte " +
+                  std::to_string(decoded.error().byte_offset) + ')');
 }
 
 float ExchangeBase::weigh(std::span<const ParcelReader> parcels) {

@@ -1,4 +1,5 @@
-// What every topology's exchange has: the call, the report, and the way between segments and frames.
+// What every topology's exchange has: the call, the report, and the way between segments and
+// frames.
 #pragma once
 
 #include <chrono>

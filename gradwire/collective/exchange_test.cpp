@@ -1,5 +1,5 @@
-// What an exchange promises, on every topology: all ranks get the same bytes, the mean is the mean of
-// what was sent, and what was sent can be walked.
+// What an exchange promises, on every topology: all ranks get the same bytes, the mean is the mean
+// of what was sent, and what was sent can be walked.
 #include "gradwire/collective/exchange.h"
 
 #include <gtest/gtest.h>
@@ -247,8 +247,7 @@ TEST(ExchangeThread, OneBadValuePoisonsTheExchangeOnAllRanks) {
         if (communicator.rank() == 1) {
           tensors.values[0][777] = std::numeric_limits<float>::quiet_NaN();
         }
-        const auto exchange =
-            make_exchange(communicator, shapes, {.up = up, .topology = topology});
+        const auto exchange = make_exchange(communicator, shapes, {.up = up, .topology = topology});
         poisoned[communicator.rank()] = exchange->run(tensors.call()).poisoned;
         tensors.values[0][777] = 1;
         EXPECT_FALSE(exchange->run(tensors.call(1)).poisoned);
@@ -285,9 +284,9 @@ TEST(ExchangeThread, OwnersPortDecidesWhatGoesDown) {
       run_communicators(2, [&](Communicator& communicator) {
         RankTensors tensors(communicator.rank(), shapes);
         if (is_bad) tensors.values[0][5] = std::numeric_limits<float>::infinity();
-        const auto exchange = make_exchange(
-            communicator, shapes,
-            {.up = codec("none"), .down = codec("natural"), .topology = topology});
+        const auto exchange =
+            make_exchange(communicator, shapes,
+                          {.up = codec("none"), .down = codec("natural"), .topology = topology});
         DoublingPort port;
         ExchangeCall call = tensors.call();
         call.owner = &port;

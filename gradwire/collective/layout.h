@@ -1,11 +1,11 @@
 // Layout: how a list of tensors is dealt out to owners and cut into segments. A pure function: all
 // ranks have the same layout without talking.
 //
-// The tensors are seen as one row of elements. Each owner's chunk is a stretch of the row, a segment
-// is a stretch of a chunk and travels as one frame, and a piece is what is encoded by one call: some
-// of a segment's elements of one tensor. Many small tensors share a frame, and a large one takes
-// many frames, each of several pieces: frames are long because each costs a system call or more,
-// pieces are short so that work on one stays in the cache.
+// The tensors are seen as one row of elements. Each owner's chunk is a stretch of the row, a
+// segment is a stretch of a chunk and travels as one frame, and a piece is what is encoded by one
+// call: some of a segment's elements of one tensor. Many small tensors share a frame, and a large
+// one takes many frames, each of several pieces: frames are long because each costs a system call
+// or more, pieces are short so that work on one stays in the cache.
 #pragma once
 
 #include <cstddef>
@@ -65,7 +65,7 @@ struct Layout {
 struct LayoutOptions {
   std::size_t ranks = 1;
   std::optional<std::size_t> only_owner = {};  // this rank owns all; otherwise they share evenly
-  std::size_t unit_elements = 1;  // tensors are cut at multiples of this
+  std::size_t unit_elements = 1;               // tensors are cut at multiples of this
   std::size_t segment_elements_max = 1;
   std::size_t piece_elements_max = 1;
 };

@@ -7,8 +7,8 @@
 namespace gradwire {
 namespace {
 
-// Round by round a segment for each owner, the next rank's first and the own chunk's last: all links
-// are busy from the start, and no owner waits for its first segment.
+// Round by round a segment for each owner, the next rank's first and the own chunk's last: all
+// links are busy from the start, and no owner waits for its first segment.
 std::vector<std::size_t> encoding_order(const Layout& layout, std::size_t rank) {
   std::vector<std::size_t> order;
   for (std::size_t round = 0; order.size() < layout.segments.size(); ++round) {
@@ -32,12 +32,11 @@ std::size_t largest(std::span<const Segment> segments, const BytesOf& bytes_of) 
 OwnerExchange::OwnerExchange(Communicator::Impl& communicator, ExchangeSetup given,
                              Transport& transport)
     : ExchangeBase(communicator, std::move(given)),
-      down_kind_{.codec = down(),
-                 .fingerprint = fingerprint(down().spec()),
-                 .direction = Direction::down},
+      down_kind_{
+          .codec = down(), .fingerprint = fingerprint(down().spec()), .direction = Direction::down},
       order_(contributes(rank()) ? encoding_order(layout(), rank()) : std::vector<std::size_t>()),
       up_frames_(frame_sizes(layout().segments,
-                           [this](const Segment& s) { return up_frame_bytes_max(s); })),
+                             [this](const Segment& s) { return up_frame_bytes_max(s); })),
       written_(order_.size()),
       up_senders_(layout().segments.size()),
       up_inboxes_(ranks()),
@@ -46,7 +45,7 @@ OwnerExchange::OwnerExchange(Communicator::Impl& communicator, ExchangeSetup giv
       poisoned_(own_chunk().segment_count),
       weights_(own_chunk().segment_count),
       down_frames_(frame_sizes(own_segments(),
-                             [this](const Segment& s) { return down_frame_bytes_max(s); })),
+                               [this](const Segment& s) { return down_frame_bytes_max(s); })),
       sent_down_(own_chunk().segment_count),
       down_senders_(ranks()),
       down_inboxes_(ranks()) {
@@ -58,17 +57,15 @@ OwnerExchange::OwnerExchange(Communicator::Impl& communicator, ExchangeSetup giv
     const Chunk& theirs = layout().chunks[peer];
     for (std::size_t i = 0; i < theirs.segment_count && contributes(rank()); ++i) {
       const std::size_t segment = theirs.first_segment + i;
-      up_senders_[segment] =
-          transport.sender(peer, {.lane = Lane::up}, up_frames_.room(segment));
+      up_senders_[segment] = transport.sender(peer, {.lane = Lane::up}, up_frames_.room(segment));
     }
     for (std::size_t i = 0; i < own_chunk().segment_count; ++i) {
       down_senders_[peer].push_back(
           transport.sender(peer, {.lane = Lane::down}, down_frames_.room(i)));
     }
     if (own_chunk().segment_count > 0 && contributes(peer)) {
-      up_inboxes_[peer] =
-          std::make_unique<Inbox>(transport, peer, Lane::up, up_room,
-                                  std::min(kInboxRooms, own_chunk().segment_count));
+      up_inboxes_[peer] = std::make_unique<Inbox>(transport, peer, Lane::up, up_room,
+                                                  std::min(kInboxRooms, own_chunk().segment_count));
     }
     if (theirs.segment_count > 0) {
       down_inboxes_[peer] = std::make_unique<Inbox>(
@@ -81,7 +78,8 @@ OwnerExchange::OwnerExchange(Communicator::Impl& communicator, ExchangeSetup giv
 std::size_t OwnerExchange::down_frame_bytes_max(const Segment& segment) const {
   std::size_t bytes = kFrameHeaderBytes + parcel_head_bytes(segment.piece_count);
   for (const Piece& piece : layout().pieces_of(segment)) {
-    bytes += down().payload_bytes_max(piece.of_tensor.elements, layout().parts[piece.part].elements);
+    bytes +=
+        down().payload_bytes_max(piece.of_tensor.elements, layout().parts[piece.part].elements);
   }
   return bytes;
 }
@@ -239,12 +237,11 @@ bool OwnerExchange::encode_down(const Piece& piece, std::span<const float> mean,
   EncodedPiece encoded;
   {
     const StopWatch watch(report().encode_seconds);
-    encoded = encode_piece(
-        down(),
-        {.scale = part_scales_[piece.part - own_chunk().first_part],
-         .range = {.values = mean, .first = piece.first_in_part},
-         .rng = rng(piece.of_tensor.tensor, Purpose::downlink, rank())},
-        parcel);
+    encoded = encode_piece(down(),
+                           {.scale = part_scales_[piece.part - own_chunk().first_part],
+                            .range = {.values = mean, .first = piece.first_in_part},
+                            .rng = rng(piece.of_tensor.tensor, Purpose::downlink, rank())},
+                           parcel);
   }
   // The owner, too, goes on with what was sent.
   if (call().owner == nullptr) {

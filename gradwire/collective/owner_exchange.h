@@ -56,9 +56,10 @@ class OwnerExchange final : public ExchangeBase {
   std::size_t own_encoded_ = 0;
 
   // What it does as an owner, by segment of its chunk.
-  std::vector<std::unique_ptr<Inbox>> up_inboxes_;  // by rank; null for itself and for who is silent
-  std::vector<ParcelReader> parcels_;               // by rank
-  std::vector<Scale> part_scales_;                  // of the means, by part of its chunk
+  std::vector<std::unique_ptr<Inbox>>
+      up_inboxes_;                     // by rank; null for itself and for who is silent
+  std::vector<ParcelReader> parcels_;  // by rank
+  std::vector<Scale> part_scales_;     // of the means, by part of its chunk
   std::vector<char> poisoned_;
   std::vector<float> weights_;
   FrameStore down_frames_;

@@ -46,9 +46,8 @@ RingExchange::RingExchange(Communicator::Impl& communicator, ExchangeSetup given
                            Transport& transport)
     : ExchangeBase(communicator, std::move(given)),
       is_summed_(up().summable_from().has_value()),
-      mean_kind_{.codec = down(),
-                 .fingerprint = fingerprint(down().spec()),
-                 .direction = Direction::down},
+      mean_kind_{
+          .codec = down(), .fingerprint = fingerprint(down().spec()), .direction = Direction::down},
       own_frames_(frame_sizes(is_summed_ && *up().summable_from() > 0
                                   ? std::span<const Segment>(layout().segments)
                                   : std::span<const Segment>(),
@@ -62,8 +61,8 @@ RingExchange::RingExchange(Communicator::Impl& communicator, ExchangeSetup given
   if (ranks() == 1) return;
   const std::size_t rooms = out_frames_.size();
   for (std::size_t i = 0; i < rooms; ++i) {
-    senders_.push_back(transport.sender((rank() + 1) % ranks(), {.lane = Lane::hop},
-                                        out_frames_.room(i)));
+    senders_.push_back(
+        transport.sender((rank() + 1) % ranks(), {.lane = Lane::hop}, out_frames_.room(i)));
   }
   inbox_ = std::make_unique<Inbox>(transport, rank_behind(1), Lane::hop,
                                    out_frames_.room_bytes_max(), rooms);
@@ -184,8 +183,8 @@ Written RingExchange::sum_payloads(std::size_t segment_index, ParcelReader* inco
     // A NaN or an infinity stays one in all sums, so a look at the last one is enough.
     if (is_mean) {
       const std::size_t from = std::min(*up().summable_from(), bytes);
-      finite = finite && kernel::is_finite_magnitude(
-                             kernel::largest_magnitude(as_floats(room.subspan(from, bytes - from))));
+      finite = finite && kernel::is_finite_magnitude(kernel::largest_magnitude(
+                             as_floats(room.subspan(from, bytes - from))));
     }
   }
   return {.parcel = sum.bytes(), .finite = finite};

@@ -2,9 +2,9 @@
 // reaches the owner, and the mean goes round once more. A rank sends 2(N-1)/N of a message, always
 // to the same neighbour.
 //
-// Where payloads can be summed (none, randk with a shared seed) they are, and nothing is lost on the
-// way. Any other unbiased codec rounds again at every hop: still without bias, but with more noise.
-// ring_omega says how much.
+// Where payloads can be summed (none, randk with a shared seed) they are, and nothing is lost on
+// the way. Any other unbiased codec rounds again at every hop: still without bias, but with more
+// noise. ring_omega says how much.
 #pragma once
 
 #include "gradwire/collective/exchange_base.h"
@@ -29,8 +29,8 @@ class RingExchange final : public ExchangeBase {
   void pass_sums();
   void share_means();
 
-  // Adds this rank's values of a segment to what came, if anything did, and sends the sum on. At the
-  // chunk's owner it is complete: the mean is sent instead.
+  // Adds this rank's values of a segment to what came, if anything did, and sends the sum on. At
+  // the chunk's owner it is complete: the mean is sent instead.
   void add_own(std::size_t segment_index, const Incoming* incoming, bool is_mean);
   Written sum_payloads(std::size_t segment_index, ParcelReader* incoming, bool is_mean,
                        std::span<std::byte> memory);

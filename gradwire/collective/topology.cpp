@@ -40,7 +40,7 @@ Topology choose_topology(std::size_t elements, std::size_t ranks, const Codec& u
                          bool down_given) {
   if (down_given) return Topology::scatter;
   // A sum that loses nothing on the way has the fewest bytes and one neighbour to talk to.
-  if (ranks > 2 && up.summable_from()) return Topology::ring;
+  if (ranks > 1 && up.summable_from()) return Topology::ring;
   // Two ranks send as much by gather as by scatter, and round only once.
   if (ranks <= 2) return Topology::gather;
   // Small messages cost a round trip, not bytes.

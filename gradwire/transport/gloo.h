@@ -17,13 +17,13 @@ struct GlooOptions {
   std::size_t rank = 0;
   std::size_t size = 1;
 
-  std::string directory;         // if not empty: rendezvous by files
-  std::string master_host;       // otherwise: rendezvous by TCP
+  std::string directory = {};    // if not empty: rendezvous by files
+  std::string master_host = {};  // otherwise: rendezvous by TCP
   std::uint16_t master_port = 0;
 
   // The network interface to use, such as "eth0". Empty: the one that routes to master_host, or
   // loopback for a rendezvous by files.
-  std::string interface;
+  std::string interface = {};
 
   // Ranks that do not come within this time are named in a StartError.
   std::chrono::milliseconds start_time_max{60000};

@@ -19,8 +19,8 @@ constexpr std::size_t kKindAt = 4, kRankAt = 8, kFinderAt = 12, kStepAt = 16, kL
                       kReasonAt = 28;
 constexpr std::size_t kReasonBytesMax = Presence::kMessageBytes - kReasonAt;
 
-// A connection may break because its peer ended for another's sake: what it said about that has this
-// long to arrive. Verdicts have as long to leave.
+// A connection may break because its peer ended for another's sake: what it said about that has
+// this long to arrive. Verdicts have as long to leave.
 constexpr milliseconds kGrace{1000};
 constexpr milliseconds kSlice{1};
 
@@ -159,8 +159,8 @@ void Presence::check_silence(Clock::time_point now) {
     if (silent == peers_.size() || peer.last_heard < peers_[silent].last_heard) silent = rank;
   }
   if (silent_count == 0) return;
-  std::string reason =
-      "it fell silent: nothing was heard of it for " + seconds_text(now - peers_[silent].last_heard);
+  std::string reason = "it fell silent: nothing was heard of it for " +
+                       seconds_text(now - peers_[silent].last_heard);
   if (silent_count > 1 && silent_count == others) {
     reason += ", nor of any other rank: this rank itself may be cut off its network";
   }
@@ -222,7 +222,8 @@ std::string Presence::describe(const Cause& cause) const {
                : "rank " + std::to_string(rank) + " (" + transport_.address(rank) + ')';
   };
   return "lost " + who(cause.rank) + " at step " + std::to_string(cause.step) + ": " +
-         cause.reason + (cause.finder == transport_.rank() ? "" : "; found by " + who(cause.finder));
+         cause.reason +
+         (cause.finder == transport_.rank() ? "" : "; found by " + who(cause.finder));
 }
 
 void Presence::leave() {

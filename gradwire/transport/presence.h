@@ -1,5 +1,5 @@
-// Presence: keeps telling the peers that this rank lives, and finds out which of them does not. When
-// a rank is lost, whoever sees it first tells everybody, so that all ranks name the same first
+// Presence: keeps telling the peers that this rank lives, and finds out which of them does not.
+// When a rank is lost, whoever sees it first tells everybody, so that all ranks name the same first
 // cause and none waits for ever.
 //
 // Used by one thread, the one that uses the transport. It has to come by often: call tick() when
