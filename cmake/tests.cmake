@@ -1,7 +1,8 @@
 # One GoogleTest program a room, from the *_test.cpp beside the sources, and one from tests/ for
 # what spans rooms. Tests run in the top directory. Labels come from names: Thread anywhere in a
 # test's name gives "threads" (these also run under TSan), a suite whose name ends in Slow gives
-# "slow" (left out of `make test`).
+# "slow" (left out of `make test`). Suites that begin with Fault look at the clock, and Identity
+# fills the machine: both run alone.
 
 find_package(GTest REQUIRED)
 include(GoogleTest)
@@ -15,7 +16,9 @@ function(add_room_test name room)
   target_link_libraries(${name} PRIVATE gradwire ${dependencies} ${ARGN} GTest::gtest_main)
 
   set(how DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  gtest_discover_tests(${name} ${how} TEST_FILTER "-*Thread*:*Slow.*")
+  set(alone "Fault*:*/Identity.*")
+  gtest_discover_tests(${name} ${how} TEST_FILTER "-*Thread*:*Slow.*:${alone}")
+  gtest_discover_tests(${name} ${how} TEST_FILTER "${alone}:-*Thread*" PROPERTIES RUN_SERIAL TRUE)
   gtest_discover_tests(${name} ${how} TEST_FILTER "*Thread*:-*Slow.*" PROPERTIES LABELS threads)
   gtest_discover_tests(${name} ${how} TEST_FILTER "*Slow.*" PROPERTIES LABELS slow)
 endfunction()

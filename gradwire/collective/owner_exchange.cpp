@@ -266,15 +266,17 @@ bool OwnerExchange::decode_next() {
   return has_decoded;
 }
 
-// What comes up is needed by everybody, so it goes first.
+// What comes up is needed by everybody, so it goes first. Frames come at any moment: what was not
+// ready a moment ago may be now, and then there is work to do and nothing to wait for.
 void OwnerExchange::await_next() {
-  for (auto* inboxes : {&up_inboxes_, &down_inboxes_}) {
+  for (const auto* inboxes : {&up_inboxes_, &down_inboxes_}) {
+    bool is_expected = false;
     for (const auto& inbox : *inboxes) {
-      if (inbox && !inbox->is_empty() && !inbox->is_ready()) {
-        inbox->await(station().presence);
-        return;
-      }
+      if (!inbox || inbox->is_empty()) continue;
+      is_expected = true;
+      if (!inbox->is_ready()) return inbox->await(station().presence);
     }
+    if (is_expected) return;
   }
 }
 

@@ -176,9 +176,13 @@ Written RingExchange::sum_payloads(std::size_t segment_index, ParcelReader* inco
   for (const Piece& piece : pieces) {
     const auto payload = is_encoded ? own.next() : std::as_bytes(values(piece.of_tensor));
     const auto came = incoming != nullptr ? incoming->next() : std::span<const std::byte>();
+    if (incoming != nullptr && came.size() != payload.size()) {
+      // Either of them may be poisoned, but it has to be a payload.
+      check(up().decode(came, scratch(piece.of_tensor.elements), workspace()), rank_behind(1));
+    }
     const std::span<std::byte> room = sum.room();
-    const std::size_t bytes =
-        sum_payload(payload, came, is_mean ? mean_factor(weight) : 1.0F, room);
+    const std::size_t bytes = sum_payload(payload, incoming != nullptr ? &came : nullptr,
+                                          is_mean ? mean_factor(weight) : 1.0F, room);
     sum.add(bytes);
     // A NaN or an infinity stays one in all sums, so a look at the last one is enough.
     if (is_mean) {
@@ -191,24 +195,25 @@ Written RingExchange::sum_payloads(std::size_t segment_index, ParcelReader* inco
 }
 
 std::size_t RingExchange::sum_payload(std::span<const std::byte> own,
-                                      std::span<const std::byte> came, float scale,
+                                      const std::span<const std::byte>* came, float scale,
                                       std::span<std::byte> sum) {
   const std::size_t from = *up().summable_from();
   // A payload without floats says that the tensor is poisoned; so is the sum then.
-  if (own.size() < from || (!came.empty() && came.size() < from)) {
-    const auto poisoned = own.size() < from ? own : came;
+  const bool is_poisoned_before = came != nullptr && own.size() >= from && came->size() < from;
+  if (own.size() < from || is_poisoned_before) {
+    const auto poisoned = is_poisoned_before ? *came : own;
     std::copy(poisoned.begin(), poisoned.end(), sum.begin());
     return poisoned.size();
   }
   const auto floats = as_floats(sum.subspan(from, own.size() - from));
-  if (came.empty()) {
+  if (came == nullptr) {
     std::copy(own.begin(), own.end(), sum.begin());
     scale_by(call().weight, floats);
   } else {
-    if (came.size() != own.size() || !std::equal(own.begin(), own.begin() + from, came.begin())) {
+    if (came->size() != own.size() || !std::equal(own.begin(), own.begin() + from, came->begin())) {
       station().presence.fail(rank_behind(1), "its sum is of other places than this rank's");
     }
-    std::copy(came.begin(), came.end(), sum.begin());
+    std::copy(came->begin(), came->end(), sum.begin());
     kernel::add_weighted(as_floats(own.subspan(from)), call().weight, floats, {});
   }
   scale_by(scale, floats);

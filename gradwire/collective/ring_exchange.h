@@ -36,7 +36,7 @@ class RingExchange final : public ExchangeBase {
                        std::span<std::byte> memory);
   Written round_again(const Segment& segment, ParcelReader* incoming, bool is_mean,
                       std::span<std::byte> memory);
-  std::size_t sum_payload(std::span<const std::byte> own, std::span<const std::byte> came,
+  std::size_t sum_payload(std::span<const std::byte> own, const std::span<const std::byte>* came,
                           float scale, std::span<std::byte> sum);
 
   std::size_t rank_behind(std::size_t steps) const { return (rank() + ranks() - steps) % ranks(); }

@@ -80,15 +80,20 @@ Presence::Presence(Transport& transport, milliseconds silence_max)
 void Presence::tick() {
   const Clock::time_point now = Clock::now();
   if (now - last_tick_ < slice_ && now < next_beat_) return;
-  // Who was away itself, stopped or asleep, has no right to call others silent.
-  const bool was_away = now - last_tick_ > silence_max_ / 2;
-  last_tick_ = now;
-  if (was_away) {
-    for (Peer& peer : peers_) peer.last_heard = now;
-  }
+  come_by(now);
   listen();
   say_alive(now);
   check_silence(now);
+}
+
+// Who was away itself, stopped or asleep, has no right to call others silent.
+void Presence::come_by(Clock::time_point now) {
+  const Clock::duration time_away = now - last_tick_;
+  last_tick_ = now;
+  if (time_away <= silence_max_ / 2) return;
+  for (Peer& peer : peers_) peer.last_heard = now;
+  if (time_away <= silence_max_ - interval_) return;
+  absence_ = {.time = time_away, .end = now};
 }
 
 void Presence::say_alive(Clock::time_point now) {
@@ -126,10 +131,10 @@ void Presence::listen_to(std::size_t rank) {
   }
 }
 
-// When all say goodbye, the last connections to close may do so before the goodbye was read.
+// Who has said goodbye may go.
 void Presence::broke(std::size_t rank, const PeerError& error) {
-  if (!peers_[rank].has_left && !is_leaving_) lose(error);
-  peers_[rank].has_left = peers_[rank].is_gone = true;
+  if (!peers_[rank].has_left()) lose(error);
+  peers_[rank].is_gone = true;
 }
 
 void Presence::read(std::size_t rank) {
@@ -141,7 +146,7 @@ void Presence::read(std::size_t rank) {
                   .step = step_,
                   .reason = "it sent a message that is none of gradwire's: is it another program?"};
   } else if (kind == Kind::goodbye) {
-    peers_[rank].has_left = true;
+    ++peers_[rank].goodbyes;
   } else if (kind == Kind::verdict) {
     told_ = cause_in(peers_[rank].in);
   }
@@ -152,7 +157,7 @@ void Presence::check_silence(Clock::time_point now) {
   std::size_t others = 0, silent_count = 0;
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     const Peer& peer = peers_[rank];
-    if (!is_other(rank) || peer.has_left) continue;
+    if (!is_other(rank) || peer.has_left()) continue;
     ++others;
     if (now - peer.last_heard <= silence_max_) continue;
     ++silent_count;
@@ -173,7 +178,9 @@ void Presence::await(Transfer& transfer) {
 }
 
 void Presence::lose(const PeerError& error) {
-  const Clock::time_point until = Clock::now() + std::min(kGrace, silence_max_);
+  const Clock::time_point now = Clock::now();
+  const Clock::time_point until = now + std::min(kGrace, silence_max_);
+  come_by(now);
   while (!told_ && Clock::now() < until) {
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
       if (!is_other(rank)) continue;
@@ -186,6 +193,11 @@ void Presence::lose(const PeerError& error) {
     std::this_thread::sleep_for(kSlice);
   }
   if (told_) end(*told_);
+  if (now - absence_.end <= silence_max_) {
+    fail(transport_.rank(),
+         "its peers gave it up, since it was itself away, stopped or asleep, for " +
+             seconds_text(absence_.time));
+  }
   fail(error.rank(), error.what());
 }
 
@@ -207,12 +219,22 @@ void Presence::end(const Cause& cause) {
   };
   const Clock::time_point until = Clock::now() + std::min(kGrace, silence_max_);
   tell([](Sender& verdict) { verdict.start(kMessageBytes); });
-  tell([until](Sender& verdict) {
-    while (!verdict.wait_for(kSlice) && Clock::now() < until) {
-    }
+  tell([this, until](Sender& verdict) {
+    while (!verdict.wait_for(kSlice) && Clock::now() < until) drain();
   });
   transport_.abandon();
   throw PeerError(describe(cause), cause.rank);
+}
+
+// Two that tell one another the same must not wait for one another to listen.
+void Presence::drain() noexcept {
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    if (!is_other(rank)) continue;
+    try {
+      if (peers_[rank].listen->done()) peers_[rank].listen->start();
+    } catch (const PeerError&) {
+    }
+  }
 }
 
 std::string Presence::describe(const Cause& cause) const {
@@ -227,9 +249,14 @@ std::string Presence::describe(const Cause& cause) const {
 }
 
 void Presence::leave() {
-  is_leaving_ = true;
+  say_goodbye(1);
+  say_goodbye(2);
+}
+
+void Presence::say_goodbye(int times) {
+  const Clock::time_point until = Clock::now() + silence_max_;
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
-    if (!is_other(rank)) continue;
+    if (!is_other(rank) || peers_[rank].is_gone) continue;
     try {
       peers_[rank].goodbye->start(kMessageBytes);
     } catch (const PeerError& error) {
@@ -240,11 +267,13 @@ void Presence::leave() {
     if (!is_other(rank)) continue;
     Peer& peer = peers_[rank];
     try {
-      while (!peer.has_left) {
+      // The first is waited for as long as the peer lives; the second is a courtesy.
+      while (peer.goodbyes < times && !peer.is_gone && (times == 1 || Clock::now() < until)) {
         peer.listen->wait_for(slice_);
+        listen();
         tick();
       }
-      while (!peer.goodbye->wait_for(slice_)) tick();
+      while (!peer.is_gone && Clock::now() < until && !peer.goodbye->wait_for(slice_)) tick();
     } catch (const PeerError& error) {
       if (is_over_) throw;
       broke(rank, error);

@@ -56,7 +56,8 @@ class Presence {
   // True once fail() or lose() has ended everything.
   bool is_over() const { return is_over_; }
 
-  // Says goodbye and waits until everybody else has. Throws PeerError.
+  // Says goodbye and waits until everybody else has, twice: who hears the second one knows that the
+  // first was heard, and that nobody is left who would miss it. Throws PeerError.
   void leave();
 
   static constexpr std::size_t kMessageBytes = 512;
@@ -72,17 +73,28 @@ class Presence {
     std::unique_ptr<Sender> verdict;  // sends verdict_
     std::unique_ptr<Receiver> listen;
     Clock::time_point last_heard;
-    bool has_left = false;  // said goodbye; it may be gone, or wait for others to leave
-    bool is_gone = false;   // and its connection is closed
+    int goodbyes = 0;      // how often it has said goodbye; it stays until all have
+    bool is_gone = false;  // and its connection is closed
+
+    bool has_left() const { return goodbyes > 0; }
+  };
+
+  // A time without a tick.
+  struct Absence {
+    Clock::duration time{};
+    Clock::time_point end{};
   };
 
   bool is_other(std::size_t rank) const { return rank != transport_.rank(); }
+  void come_by(Clock::time_point now);
   void say_alive(Clock::time_point now);
   void listen();
   void listen_to(std::size_t rank);
   void check_silence(Clock::time_point now);
   void read(std::size_t rank);
   void broke(std::size_t rank, const PeerError& error);
+  void say_goodbye(int times);
+  void drain() noexcept;
   [[noreturn]] void end(const Cause& cause);
   std::string describe(const Cause& cause) const;
 
@@ -94,8 +106,8 @@ class Presence {
   std::vector<Peer> peers_;  // by rank; this rank's own is not used
   Clock::time_point last_tick_;
   Clock::time_point next_beat_;
+  Absence absence_;  // the last one that made the peers give this rank up
   std::uint64_t step_ = 0;
-  bool is_leaving_ = false;
   bool is_over_ = false;
   std::optional<Cause> told_;  // what a peer said it is over for
 };
