@@ -27,6 +27,7 @@ add_custom_command(
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${fuzz_seeds_directory}
   COMMAND fuzz_seeds ${fuzz_seeds_directory}
   COMMAND ${CMAKE_COMMAND} -E touch ${fuzz_seeds_directory}.stamp
+  DEPENDS fuzz_seeds
   COMMENT "Writing the seeds of the fuzz targets" VERBATIM)
 add_custom_target(fuzz_seeds_written ALL DEPENDS ${fuzz_seeds_directory}.stamp)
 

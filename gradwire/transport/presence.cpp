@@ -156,10 +156,16 @@ void Presence::check_silence(Clock::time_point now) {
   std::size_t silent = peers_.size();  // the one that is silent for longest
   std::size_t others = 0, silent_count = 0;
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
-    const Peer& peer = peers_[rank];
-    if (!is_other(rank) || peer.has_left()) continue;
+    Peer& peer = peers_[rank];
+    if (!is_other(rank)) continue;
+    const bool is_silent = now - peer.last_heard > silence_max_;
+    // Who has said goodbye is not missed, and is not waited for either.
+    if (peer.has_left()) {
+      peer.is_gone = peer.is_gone || is_silent;
+      continue;
+    }
     ++others;
-    if (now - peer.last_heard <= silence_max_) continue;
+    if (!is_silent) continue;
     ++silent_count;
     if (silent == peers_.size() || peer.last_heard < peers_[silent].last_heard) silent = rank;
   }
@@ -258,7 +264,7 @@ void Presence::say_goodbye(int times) {
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     if (!is_other(rank) || peers_[rank].is_gone) continue;
     try {
-      peers_[rank].goodbye->start(kMessageBytes);
+      if (peers_[rank].goodbye->done()) peers_[rank].goodbye->start(kMessageBytes);
     } catch (const PeerError& error) {
       broke(rank, error);
     }
@@ -273,6 +279,7 @@ void Presence::say_goodbye(int times) {
         listen();
         tick();
       }
+      if (times == 1) continue;
       while (!peer.is_gone && Clock::now() < until && !peer.goodbye->wait_for(slice_)) tick();
     } catch (const PeerError& error) {
       if (is_over_) throw;
