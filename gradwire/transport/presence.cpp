@@ -69,7 +69,7 @@ Presence::Presence(Transport& transport, milliseconds silence_max)
     if (!is_other(rank)) continue;
     Peer& peer = peers_[rank];
     peer.beat = transport.sender(rank, tag, beat_);
-    peer.goodbye = transport.sender(rank, tag, goodbye_);
+    for (auto& goodbye : peer.goodbye) goodbye = transport.sender(rank, tag, goodbye_);
     peer.verdict = transport.sender(rank, tag, verdict_);
     peer.listen = transport.receiver(rank, tag, peer.in);
     peer.last_heard = last_tick_;
@@ -156,20 +156,15 @@ void Presence::check_silence(Clock::time_point now) {
   std::size_t silent = peers_.size();  // the one that is silent for longest
   std::size_t others = 0, silent_count = 0;
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
-    Peer& peer = peers_[rank];
-    if (!is_other(rank)) continue;
-    const bool is_silent = now - peer.last_heard > silence_max_;
-    // Who has said goodbye is not missed, and is not waited for either.
-    if (peer.has_left()) {
-      peer.is_gone = peer.is_gone || is_silent;
-      continue;
-    }
+    const Peer& peer = peers_[rank];
+    if (!is_other(rank) || peer.has_left()) continue;
     ++others;
-    if (!is_silent) continue;
+    // Beats of ranks that fell silent together ended within two intervals.
+    if (now - peer.last_heard <= silence_max_ - 2 * interval_) continue;
     ++silent_count;
     if (silent == peers_.size() || peer.last_heard < peers_[silent].last_heard) silent = rank;
   }
-  if (silent_count == 0) return;
+  if (silent_count == 0 || now - peers_[silent].last_heard <= silence_max_) return;
   std::string reason = "it fell silent: nothing was heard of it for " +
                        seconds_text(now - peers_[silent].last_heard);
   if (silent_count > 1 && silent_count == others) {
@@ -264,7 +259,7 @@ void Presence::say_goodbye(int times) {
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     if (!is_other(rank) || peers_[rank].is_gone) continue;
     try {
-      if (peers_[rank].goodbye->done()) peers_[rank].goodbye->start(kMessageBytes);
+      peers_[rank].goodbye[times - 1]->start(kMessageBytes);
     } catch (const PeerError& error) {
       broke(rank, error);
     }
@@ -280,7 +275,9 @@ void Presence::say_goodbye(int times) {
         tick();
       }
       if (times == 1) continue;
-      while (!peer.is_gone && Clock::now() < until && !peer.goodbye->wait_for(slice_)) tick();
+      for (const auto& goodbye : peer.goodbye) {
+        while (!peer.is_gone && Clock::now() < until && !goodbye->wait_for(slice_)) tick();
+      }
     } catch (const PeerError& error) {
       if (is_over_) throw;
       broke(rank, error);

@@ -68,8 +68,9 @@ class Presence {
 
   struct Peer {
     Message in{};
-    std::unique_ptr<Sender> beat;     // sends beat_
-    std::unique_ptr<Sender> goodbye;  // sends goodbye_
+    std::unique_ptr<Sender> beat;  // sends beat_
+    // Both send goodbye_: the second shall not wait until the first has gone out.
+    std::array<std::unique_ptr<Sender>, 2> goodbye;
     std::unique_ptr<Sender> verdict;  // sends verdict_
     std::unique_ptr<Receiver> listen;
     Clock::time_point last_heard;
