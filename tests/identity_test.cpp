@@ -84,11 +84,11 @@ void expect_same(const Lines& lines, const Lines& expected) {
 
 class Identity : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(Identity, GlooGivesTheSameBitsAsThreads) {
+TEST_P(Identity, GlooGivesTheSameBitsAsInProcess) {
   expect_same(lines_of_gloo(GetParam(), kUsual), lines_of_threads(GetParam(), kUsual));
 }
 
-TEST_P(Identity, MpiGivesTheSameBitsAsThreads) {
+TEST_P(Identity, MpiGivesTheSameBitsAsInProcess) {
   SKIP_WITHOUT_MPI();
   expect_same(lines_of_mpi(GetParam(), kUsual), lines_of_threads(GetParam(), kUsual));
 }
