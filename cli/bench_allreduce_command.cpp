@@ -253,8 +253,16 @@ void add_worker_options(CLI::App& app, BenchAllreduceCommand& command) {
                  "in-process (threads), gloo (one process a worker) or mpi (under mpirun)")
       ->check(CLI::IsMember({"in-process", "gloo", "mpi"}))
       ->type_name("T");
+  const auto is_topology = [](const std::string& text) -> std::string {
+    try {
+      topology_of(text);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
   app.add_option("--topology", command.topology, "auto, scatter, server, gather or ring")
-      ->check(CLI::IsMember({"auto", "scatter", "server", "gather", "ring"}))
+      ->check(is_topology)
       ->type_name("T")
       ->capture_default_str();
   app.add_option("--server", command.server, "The rank that averages, for --topology server [0]")

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/program.h"
 #include "gradwire/core/error.h"
 
 namespace gradwire::cli {
@@ -81,9 +82,12 @@ class ExecStrings {
 // This process's environment with the worker's place in it.
 std::vector<std::string> worker_environment(std::size_t rank, std::size_t workers,
                                             std::uint16_t port) {
-  std::vector<std::string> variables = {
-      fmt::format("RANK={}", rank), fmt::format("WORLD_SIZE={}", workers), "MASTER_ADDR=127.0.0.1",
-      fmt::format("MASTER_PORT={}", port), "TORCHELASTIC_USE_AGENT_STORE=False"};
+  std::vector<std::string> variables = {fmt::format("RANK={}", rank),
+                                        fmt::format("WORLD_SIZE={}", workers),
+                                        "MASTER_ADDR=127.0.0.1",
+                                        fmt::format("MASTER_PORT={}", port),
+                                        "TORCHELASTIC_USE_AGENT_STORE=False",
+                                        fmt::format("{}=1", kWorkerVariable)};
   const auto is_set = [set = variables.size(), &variables](std::string_view name_and_value) {
     const std::string_view name = name_and_value.substr(0, name_and_value.find('=') + 1);
     return std::any_of(variables.begin(), variables.begin() + static_cast<std::ptrdiff_t>(set),
@@ -118,6 +122,7 @@ std::string ending(int status) {
     const int signal = WTERMSIG(status);
     return fmt::format("was ended by signal {} ({})", signal, strsignal(signal));
   }
+  if (WEXITSTATUS(status) == kLostPeer) return "lost a peer, which its message names";
   return fmt::format("ended with exit code {}", WEXITSTATUS(status));
 }
 
@@ -197,17 +202,19 @@ class Workers {
     bool running = true;
   };
 
-  // The first failure counts, but one by a signal explains more than ranks that then gave up with a
-  // message, and may be seen after them.
+  // The cause may be seen after those that ended because of it: a signal explains more than an
+  // error, and an error more than a peer that was lost. Among equals the first counts.
   void note_ending(std::size_t rank, int status) {
-    if (status == 0 || (failure_ && (failed_by_signal_ || !WIFSIGNALED(status)))) return;
+    if (status == 0) return;
+    const int weight = WIFSIGNALED(status) ? 3 : WEXITSTATUS(status) == kLostPeer ? 1 : 2;
+    if (weight <= failure_weight_) return;
     failure_ = fmt::format("rank {} {}", rank, ending(status));
-    failed_by_signal_ = WIFSIGNALED(status);
+    failure_weight_ = weight;
   }
 
   std::vector<Worker> workers_;
   std::optional<std::string> failure_;
-  bool failed_by_signal_ = false;
+  int failure_weight_ = 0;
 };
 
 void wait_for_all(Workers& workers, std::chrono::milliseconds time_max) {

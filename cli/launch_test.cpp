@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "cli/program.h"
 #include "gradwire/core/error.h"
 #include "gradwire/file/test_directory.h"
 #include "gtest/gtest.h"
@@ -53,6 +54,13 @@ TEST(Launch, OnlyRankZeroHasTheStdout) {
 TEST(Launch, FailureNamesTheRankAndHowItEnded) {
   EXPECT_EQ(failure(3, "[ $RANK != 1 ] || exit 3"), "rank 1 ended with exit code 3");
   EXPECT_EQ(failure(2, "[ $RANK != 1 ] || kill -9 $$"), "rank 1 was ended by signal 9 (Killed)");
+}
+
+TEST(Launch, ErrorIsTheCauseEvenIfWhoLostItsPeerIsSeenFirst) {
+  const std::string lost = "exit " + std::to_string(kLostPeer);
+  EXPECT_EQ(failure(2, "[ $RANK = 1 ] || " + lost + "; sleep 0.3; exit 1"),
+            "rank 1 ended with exit code 1");
+  EXPECT_EQ(failure(1, lost), "rank 0 lost a peer, which its message names");
 }
 
 TEST(Launch, SignalIsTheCauseEvenIfAPeerIsSeenFirst) {

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <ostream>
@@ -12,6 +13,7 @@
 #include "cli/commands.h"
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/error.h"
+#include "gradwire/transport/transport.h"
 
 namespace gradwire::cli {
 namespace {
@@ -119,6 +121,9 @@ int run_program(std::vector<std::string> arguments, const Console& console) {
     return run(std::move(arguments), console);
   } catch (const std::bad_alloc&) {
     return failed("not enough memory: try fewer elements or threads", console);
+  } catch (const PeerError& error) {
+    failed(error.what(), console);
+    return std::getenv(kWorkerVariable) != nullptr ? kLostPeer : kFailed;
   } catch (const std::exception& error) {
     return failed(error.what(), console);
   }

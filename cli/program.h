@@ -11,6 +11,11 @@ namespace gradwire::cli {
 
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
+inline constexpr int kLostPeer = 75;  // only of processes that launch.h started, and only it sees it
+
+// Set, to anything, for processes that launch.h started.
+inline constexpr const char* kWorkerVariable = "GRADWIRE_WORKER";
+
 inline constexpr int kWrongUsage = 2;
 
 // The arguments are those behind the program's name.

@@ -1,6 +1,6 @@
-// The public API of gradwire, and all that is installed: codecs (codec/), frames (wire/), compressed
-// means (collective/) over transports (transport/), and .gw files (file/), with the errors, random
-// numbers and threads that they take (core/).
+// The public API of gradwire, and all that is installed: codecs (codec/), frames (wire/),
+// compressed means (collective/) over transports (transport/), and .gw files (file/), with the
+// errors, random numbers and threads that they take (core/).
 #pragma once
 
 #include "gradwire/codec/codec.h"

@@ -287,8 +287,7 @@ void OwnerExchange::settle() {
     const Segment& segment = own_segments()[i];
     ParcelReader parcel = open_own(sent_down_[i], segment);
     for (const Piece& piece : layout().pieces_of(segment)) {
-      settled_.resize(std::max(settled_.size(), piece.of_tensor.elements));
-      const auto sent = std::span(settled_).first(piece.of_tensor.elements);
+      const std::span<float> sent = scratch(piece.of_tensor.elements);
       check(down().decode(parcel.next(), sent, workspace()), rank());
       const std::span<float> mean = means(piece.of_tensor);
       if (!report().poisoned) call().owner->commit(piece.of_tensor, mean, sent);

@@ -66,7 +66,6 @@ class OwnerExchange final : public ExchangeBase {
   std::vector<Written> sent_down_;
   std::vector<std::vector<std::unique_ptr<Sender>>> down_senders_;  // by rank; empty for itself
   std::size_t reduced_ = 0;
-  std::vector<float> settled_;  // one segment, while the port commits
 
   // What it gets from the other owners.
   std::vector<std::unique_ptr<Inbox>> down_inboxes_;  // by rank; null where nothing comes

@@ -229,8 +229,7 @@ Written RingExchange::round_again(const Segment& segment, ParcelReader* incoming
   bool finite = true;
   for (const Piece& piece : pieces) {
     const TensorPiece& part = piece.of_tensor;
-    sum_.resize(std::max(sum_.size(), part.elements));
-    const auto sum = std::span(sum_).first(part.elements);
+    const std::span<float> sum = scratch(part.elements);
     std::copy_n(values(part).begin(), sum.size(), sum.begin());
     scale_by(call().weight, sum);
     if (incoming) check(up().decode_add(incoming->next(), 1, sum, workspace()), rank_behind(1));

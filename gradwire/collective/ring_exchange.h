@@ -55,7 +55,6 @@ class RingExchange final : public ExchangeBase {
   std::size_t sent_ = 0;
   std::unique_ptr<Inbox> inbox_;  // null for a ring of one
   Scale hop_scale_;
-  std::vector<float> sum_;  // of one piece
 };
 
 }  // namespace gradwire
