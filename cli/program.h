@@ -11,7 +11,8 @@ namespace gradwire::cli {
 
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
-inline constexpr int kLostPeer = 75;  // only of processes that launch.h started, and only it sees it
+inline constexpr int kLostPeer =
+    75;  // only of processes that launch.h started, and only it sees it
 
 // Set, to anything, for processes that launch.h started.
 inline constexpr const char* kWorkerVariable = "GRADWIRE_WORKER";
