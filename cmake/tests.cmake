@@ -40,6 +40,8 @@ foreach(test transport_test collective_test rooms_test)
 endforeach()
 
 if(TARGET gradwire_cli)
+  add_room_test(record_test record record)
+  add_room_test(convex_test convex convex)
   add_room_test(cli_test cli cli)
   if(TARGET cli_test)  # tests of the whole program find it here
     target_compile_definitions(cli_test PRIVATE GRADWIRE_PROGRAM="$<TARGET_FILE:gradwire_cli>")

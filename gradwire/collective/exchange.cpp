@@ -48,6 +48,15 @@ void check_fit(const ExchangeOptions& options, Topology topology, std::size_t el
                          " could be for; leave it out, or take scatter or server");
   }
   if (topology != Topology::ring) return;
+  if (options.keeps_uploads) {
+    refuse(topology, "nobody there sees a rank's own message, so none can be used again; take "
+                     "scatter, server or gather");
+  }
+  if (options.is_ported && !options.up->summable_from()) {
+    refuse(topology, options.up->spec() +
+                         " is rounded again at every hop, so a rank has no message of its own that "
+                         "a memory could follow; take scatter, server or gather");
+  }
   if (options.up->summable_from()) {
     if (has_down) {
       refuse(topology, "sums of " + options.up->spec() +
@@ -67,7 +76,7 @@ ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions
   ExchangeSetup setup;
   setup.topology = options.topology != Topology::automatic
                        ? options.topology
-                       : choose_topology(elements, ranks, *options.up, options.down != nullptr);
+                       : choose_topology(elements, ranks, *options.up, options.down.get());
   check_fit(options, setup.topology, elements);
   if (setup.topology == Topology::server && options.server >= ranks) {
     refuse(setup.topology, "there is no rank " + std::to_string(options.server) + " among " +
@@ -82,6 +91,8 @@ ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions
   setup.server = options.server;
   setup.server_contributes = options.server_contributes;
   setup.seed = options.seed;
+  setup.is_ported = options.is_ported;
+  setup.keeps_uploads = options.keeps_uploads;
   setup.tensor_ids = tensor_ids(tensors);
   setup.tensors = std::move(tensors);
 
@@ -94,7 +105,8 @@ ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions
   const bool is_shared = setup.topology == Topology::scatter || setup.topology == Topology::ring;
   const std::size_t segment = options.segment_elements_max > 0
                                   ? options.segment_elements_max
-                                  : segment_elements(is_shared ? elements / ranks : elements);
+                                  : segment_elements(is_shared ? elements / ranks : elements,
+                                                     options.keeps_uploads);
   LayoutOptions cut{.ranks = ranks,
                     .unit_elements = std::lcm(buckets, kLineElements),
                     .segment_elements_max = segment,
@@ -119,6 +131,8 @@ std::vector<Fact> facts_of(const ExchangeSetup& setup, const ExchangeOptions& op
       {"tensors", list},
       {"seed", std::to_string(setup.seed)},
       {"segment length", std::to_string(options.segment_elements_max)},
+      {"memory", std::string(setup.is_ported ? "with" : "without") + " a worker's port" +
+                     (setup.keeps_uploads ? ", last messages kept" : "")},
       {"server", std::to_string(setup.server) + (setup.server_contributes ? "" : ", dedicated")},
   };
 }
@@ -137,10 +151,26 @@ std::unique_ptr<Exchange> make(Communicator::Impl& communicator, ExchangeSetup s
 
 }  // namespace
 
-std::size_t segment_elements(std::size_t chunk_elements) {
+std::size_t segment_elements(std::size_t chunk_elements, bool keeps_uploads) {
   constexpr std::size_t kLeast = std::size_t{1} << 17;
   constexpr std::size_t kMost = std::size_t{1} << 22;
-  return std::clamp((chunk_elements + 3) / 4, kLeast, kMost);
+  const std::size_t frames = keeps_uploads ? 1 : 4;
+  return std::clamp((chunk_elements + frames - 1) / frames, kLeast, kMost);
+}
+
+void SentPiece::decode(std::span<float> target) const {
+  if (is_silent()) {
+    std::fill(target.begin(), target.end(), 0.0F);
+    return;
+  }
+  const auto decoded = codec_->decode(payload_, target, *workspace_);
+  GW_CHECK(decoded.has_value());
+}
+
+void SentPiece::add(float weight, std::span<float> target) const {
+  if (is_silent()) return;
+  const auto decoded = codec_->decode_add(payload_, weight, target, *workspace_);
+  GW_CHECK(decoded.has_value());
 }
 
 std::unique_ptr<Exchange> make_exchange(Communicator& communicator,

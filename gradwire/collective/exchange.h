@@ -61,6 +61,48 @@ class OwnerPort {
                       std::span<const float> sent) = 0;
 };
 
+// What this rank sent for one piece.
+class SentPiece {
+ public:
+  // Nothing was sent: a server that only averages, or a rank that let its last message be used.
+  SentPiece() = default;
+  SentPiece(const Codec& codec, std::span<const std::byte> payload, Workspace& workspace)
+      : codec_(&codec), payload_(payload), workspace_(&workspace) {}
+
+  bool is_silent() const { return codec_ == nullptr; }
+  std::span<const std::byte> payload() const { return payload_; }
+
+  // target = C(v); zeros where nothing was sent.
+  void decode(std::span<float> target) const;
+  // target += weight C(v)
+  void add(float weight, std::span<float> target) const;
+
+ private:
+  const Codec* codec_ = nullptr;
+  std::span<const std::byte> payload_;
+  Workspace* workspace_ = nullptr;
+};
+
+// What a worker does before and after: here methods hold the memory of the worker's half. Called on
+// the progress thread, once for each piece, while the piece is in the cache.
+class WorkerPort {
+ public:
+  virtual ~WorkerPort() = default;
+
+  // Whether commit() needs what prepare() made. Otherwise that is not kept.
+  virtual bool keeps_values() const = 0;
+
+  // `values` becomes what is sent for the gradient; they may be the same memory. Must not change
+  // any memory yet: the exchange may still turn out to be poisoned.
+  virtual void prepare(const TensorPiece& piece, std::span<const float> gradient,
+                       std::span<float> values) = 0;
+
+  // The exchange is good. `mean` is what all ranks got. `result` holds what prepare() made, if that
+  // is kept, and becomes the output. Use `sent` first: it may lie in the same memory.
+  virtual void commit(const TensorPiece& piece, const SentPiece& sent, std::span<const float> mean,
+                      std::span<float> result) = 0;
+};
+
 struct ExchangeOptions {
   std::shared_ptr<const Codec> up = {};
   std::shared_ptr<const Codec> down = {};  // null: as up, where the topology has a way down
@@ -69,6 +111,8 @@ struct ExchangeOptions {
   bool server_contributes = true;        // false: it only averages, and gives no values
   std::uint64_t seed = 0;                // of all random numbers; the same on all ranks
   std::size_t segment_elements_max = 0;  // that travel as one frame; 0: as segment_elements() says
+  bool is_ported = false;                // calls have a worker's port: what came is kept for it
+  bool keeps_uploads = false;            // ranks may let their last message be used again
 };
 
 struct ExchangeCall {
@@ -81,12 +125,20 @@ struct ExchangeCall {
   std::span<const std::span<float>> means = {};
 
   OwnerPort* owner = nullptr;  // what this rank does as an owner; null: nothing
+
+  // What this rank does as a worker, if the exchange is ported. There are no `values` then: `means`
+  // holds the gradients, and at the end the output, which is NaN everywhere after poison.
+  WorkerPort* worker = nullptr;
+
+  // What this rank sent last holds again, where uploads are kept. Nothing is prepared.
+  bool is_repeat = false;
 };
 
 struct ExchangeReport {
   // Some rank met a NaN or an infinity. All ranks see the same; nothing may be committed.
   bool poisoned = false;
-  std::uint64_t bytes_sent = 0;  // headers included
+  std::uint64_t message_bytes = 0;  // this rank's own message in its frames, counted once
+  std::uint64_t bytes_sent = 0;     // headers included
   std::uint64_t bytes_received = 0;
   double encode_seconds = 0;
   double exchange_seconds = 0;  // waiting for peers, and all that is neither encoding nor decoding
@@ -116,6 +168,15 @@ class Exchange {
   // where a rank has no message of its own.
   using Visitor = std::function<void(const TensorPiece& piece, std::span<const std::byte> payload)>;
   virtual void walk_own(const Visitor& visit) const = 0;
+
+  // The ranges that this rank averages for all; empty where there are no owners.
+  virtual std::vector<TensorPiece> owned() const = 0;
+
+  // Every rank's last message, as far as this rank keeps it: for saving, and to go on from there.
+  // Between calls. Loading throws Error for bytes of another exchange.
+  virtual std::size_t upload_bytes() const = 0;
+  virtual std::vector<std::byte> save_uploads() const = 0;
+  virtual void load_uploads(std::span<const std::byte> bytes) = 0;
 };
 
 // Compares everything that must be the same with all peers. Throws StartError where something is
@@ -126,11 +187,17 @@ std::unique_ptr<Exchange> make_exchange(Communicator& communicator,
 
 // How many elements travel as one frame when nobody says, with that many in a chunk: few enough
 // that some frames travel while others are worked on, and enough that the cost of a frame does not
-// count.
-std::size_t segment_elements(std::size_t chunk_elements);
+// count. Where uploads are kept, a chunk is one frame as long as that is not too large: to say that
+// the last one holds again is then one small frame.
+std::size_t segment_elements(std::size_t chunk_elements, bool keeps_uploads = false);
 
-// What Topology::automatic stands for: a pure function, the same on all ranks. `down_given` says
-// that a downlink codec was asked for.
-Topology choose_topology(std::size_t elements, std::size_t ranks, const Codec& up, bool down_given);
+// What Topology::automatic stands for: a pure function, the same on all ranks. `down` is the
+// downlink's codec if one was asked for.
+Topology choose_topology(std::size_t elements, std::size_t ranks, const Codec& up,
+                         const Codec* down);
+
+// The cheaper of the topologies that keep the mean exact without summing payloads: gather or
+// scatter.
+Topology choose_exact_topology(std::size_t elements, std::size_t ranks, const Codec& up);
 
 }  // namespace gradwire

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "gradwire/core/check.h"
 #include "gradwire/kernel/copy.h"
@@ -90,7 +91,9 @@ void ExchangeBase::check_call(const ExchangeCall& call) const {
                   " have " + std::to_string(spans[i].size()));
     }
   };
-  if (contributes(rank_)) check_spans(call.values, "values");
+  GW_CHECK((call.worker != nullptr) == setup_.is_ported);
+  GW_CHECK(!call.is_repeat || setup_.keeps_uploads);
+  if (contributes(rank_) && !setup_.is_ported) check_spans(call.values, "values");
   check_spans(call.means, "means");
   if (!std::isfinite(call.weight) || call.weight < 0) {
     throw Error("the weight of a rank's values must be a number from 0 on");
@@ -107,24 +110,45 @@ std::size_t ExchangeBase::up_frame_bytes_max(const Segment& segment) const {
 }
 
 void ExchangeBase::measure_values() {
-  if (!contributes(rank_)) return;
+  if (!contributes(rank_) || call_.is_repeat) return;
   const StopWatch watch(report_.encode_seconds);
+  if (setup_.is_ported && setup_.up->needs_whole_tensor()) prepare_all();
   for (std::size_t tensor = 0; tensor < scales_.size(); ++tensor) {
-    setup_.up->measure(call_.values[tensor], rng(tensor, Purpose::uplink, rank_), scales_[tensor]);
+    setup_.up->measure(setup_.is_ported ? call_.means[tensor] : call_.values[tensor],
+                       rng(tensor, Purpose::uplink, rank_), scales_[tensor]);
   }
+}
+
+void ExchangeBase::prepare_all() {
+  for (const Piece& piece : layout().pieces) {
+    const std::span<float> gradient = means(piece.of_tensor);
+    call_.worker->prepare(piece.of_tensor, gradient, gradient);
+  }
+}
+
+// What a piece sends: prepared now, while it is in the cache, unless all had to be before.
+std::span<const float> ExchangeBase::prepared(const TensorPiece& piece) {
+  if (!setup_.is_ported || setup_.up->needs_whole_tensor()) return values(piece);
+  const std::span<float> gradient = means(piece);
+  const std::span<float> target =
+      call_.worker->keeps_values() ? gradient : scratch(piece.elements);
+  call_.worker->prepare(piece, gradient, target);
+  return target;
 }
 
 Written ExchangeBase::encode_up(const Segment& segment, std::span<std::byte> memory) {
   const StopWatch watch(report_.encode_seconds);
-  return write_parcel(
+  const Written written = write_parcel(
       up_kind_, segment, call_.weight,
       [this](const Piece& piece) -> Source {
         const TensorPiece& part = piece.of_tensor;
         return {.scale = scales_[part.tensor],
-                .range = {.values = values(part), .first = part.first},
+                .range = {.values = prepared(part), .first = part.first},
                 .rng = rng(part.tensor, Purpose::uplink, rank_)};
       },
       memory);
+  report_.message_bytes += kFrameHeaderBytes + written.parcel.size();
+  return written;
 }
 
 ExchangeBase::EncodedPiece ExchangeBase::encode_piece(const Codec& codec, const Source& source,
@@ -152,15 +176,31 @@ std::span<const std::byte> ExchangeBase::seal(const FrameKind& kind, const Segme
   return memory.first(kFrameHeaderBytes + parcel.size());
 }
 
-ExchangeBase::Incoming ExchangeBase::open_front(Inbox& inbox, const FrameKind& kind,
-                                                const Segment& segment, std::size_t sender) {
-  const auto refuse = [&](const DecodeError& error) {
-    station_->presence.fail(inbox.peer(),
-                            "a frame from it was refused: " + std::string(error.what) + " (byte " +
-                                std::to_string(error.byte_offset) + ')');
-  };
+std::span<const std::byte> ExchangeBase::seal_repeat(const FrameKind& kind, const Segment& segment,
+                                                     std::span<std::byte> memory) {
+  const FrameHeader header{.run = communicator_.run(),
+                           .step = call_.step,
+                           .exchange = setup_.number,
+                           .sender = static_cast<std::uint32_t>(rank_),
+                           .direction = kind.direction,
+                           .repeat = true,
+                           .codec_fingerprint = kind.fingerprint,
+                           .first_element = segment.first_element,
+                           .element_count = segment.elements};
+  write_frame_header(header, {}, memory);
+  report_.message_bytes += kFrameHeaderBytes;
+  return memory.first(kFrameHeaderBytes);
+}
+
+void ExchangeBase::refuse_frame(std::size_t peer, const DecodeError& error) {
+  station_->presence.fail(peer, "a frame from it was refused: " + std::string(error.what) +
+                                    " (byte " + std::to_string(error.byte_offset) + ')');
+}
+
+Decoded<Frame> ExchangeBase::checked_frame(Inbox& inbox, const FrameKind& kind,
+                                           const Segment& segment, std::size_t sender) {
   const auto frame = parse_frame(inbox.front());
-  if (!frame) refuse(frame.error());
+  if (!frame) return frame;
   const auto verified = verify(frame->header, {.run = communicator_.run(),
                                                .step = call_.step,
                                                .exchange = setup_.number,
@@ -169,14 +209,54 @@ ExchangeBase::Incoming ExchangeBase::open_front(Inbox& inbox, const FrameKind& k
                                                .codec_fingerprint = kind.fingerprint,
                                                .first_element = segment.first_element,
                                                .element_count = segment.elements});
-  if (!verified) refuse(verified.error());
-  const auto parcel = ParcelReader::open(frame->payload, segment.piece_count);
-  if (!parcel) refuse(parcel.error());
+  if (!verified) return Unexpected{verified.error()};
   station_->presence.heard(inbox.peer());
   report_.bytes_received += frame->bytes();
+  return frame;
+}
+
+ExchangeBase::Incoming ExchangeBase::open_front(Inbox& inbox, const FrameKind& kind,
+                                                const Segment& segment, std::size_t sender) {
+  const auto frame = checked_frame(inbox, kind, segment, sender);
+  if (!frame) refuse_frame(inbox.peer(), frame.error());
+  const auto parcel = ParcelReader::open(frame->payload, segment.piece_count);
+  if (!parcel) refuse_frame(inbox.peer(), parcel.error());
   return {.parcel = *parcel,
           .poison = frame->header.poison,
           .frame = inbox.front().first(frame->bytes())};
+}
+
+ExchangeBase::Incoming ExchangeBase::open_upload(Inbox& inbox, const Segment& segment,
+                                                 std::size_t kept_index) {
+  if (!setup_.keeps_uploads) return open_front(inbox, up_kind_, segment, inbox.peer());
+  const auto frame = checked_frame(inbox, up_kind_, segment, inbox.peer());
+  if (!frame) refuse_frame(inbox.peer(), frame.error());
+  const auto bytes =
+      frame->header.repeat ? uploads_.at(inbox.peer(), kept_index) : frame->payload;
+  if (frame->header.repeat && bytes.empty()) {
+    refuse_frame(inbox.peer(), {"it repeats what it never sent", kFrameFlagsAt});
+  }
+  const auto parcel = ParcelReader::open(bytes, segment.piece_count);
+  if (!parcel) refuse_frame(inbox.peer(), parcel.error());
+  if (!frame->header.repeat) uploads_.note(inbox.peer(), kept_index, bytes);
+  return {.parcel = *parcel, .poison = frame->header.poison, .frame = {}};
+}
+
+ExchangeBase::Incoming ExchangeBase::open_own_upload(const Written& written, const Segment& segment,
+                                                     std::size_t kept_index) {
+  const auto bytes = call_.is_repeat ? uploads_.at(rank_, kept_index) : written.parcel;
+  GW_CHECK(!bytes.empty());  // what was never sent cannot be repeated
+  if (setup_.keeps_uploads && !call_.is_repeat) uploads_.note(rank_, kept_index, bytes);
+  const auto parcel = ParcelReader::open(bytes, segment.piece_count);
+  GW_CHECK(parcel.has_value());
+  return {.parcel = *parcel, .poison = !call_.is_repeat && !written.finite, .frame = {}};
+}
+
+void ExchangeBase::load_uploads(std::span<const std::byte> bytes) {
+  std::vector<std::size_t> piece_counts;
+  for (const Segment& segment : kept_segments_) piece_counts.push_back(segment.piece_count);
+  const auto loaded = uploads_.load(bytes, piece_counts);
+  if (!loaded) throw Error(std::string("the last messages cannot be loaded: ") + loaded.error().what);
 }
 
 ParcelReader ExchangeBase::open_own(const Written& written, const Segment& segment) {
@@ -210,6 +290,16 @@ void ExchangeBase::average(std::span<ParcelReader> parcels, std::span<float> mea
   for (std::size_t peer = 0; peer < ranks_; ++peer) {
     if (!contributes(peer)) continue;
     check(setup_.up->decode_add(parcels[peer].next(), shares_[peer], mean, workspace_), peer);
+  }
+}
+
+void ExchangeBase::commit(const Piece& piece, const SentPiece& sent, std::span<const float> mean) {
+  const StopWatch watch(report_.decode_seconds);
+  const std::span<float> result = means(piece.of_tensor);
+  if (report_.poisoned) {
+    std::fill(result.begin(), result.end(), std::numeric_limits<float>::quiet_NaN());
+  } else {
+    call_.worker->commit(piece.of_tensor, sent, mean, result);
   }
 }
 

@@ -16,6 +16,7 @@
 #include "gradwire/collective/mail.h"
 #include "gradwire/collective/parcel.h"
 #include "gradwire/collective/progress.h"
+#include "gradwire/collective/uploads.h"
 #include "gradwire/wire/frame.h"
 
 namespace gradwire {
@@ -30,6 +31,8 @@ struct ExchangeSetup {
   std::size_t server = 0;
   bool server_contributes = true;
   std::uint64_t seed = 0;
+  bool is_ported = false;
+  bool keeps_uploads = false;
   std::uint32_t number = 0;  // of the exchange in its run
   Layout layout;
 };
@@ -73,6 +76,11 @@ class ExchangeBase : public Exchange, public Job {
   void start(const ExchangeCall& call) final;
   ExchangeReport finish() final;
 
+  std::vector<TensorPiece> owned() const override { return {}; }
+  std::size_t upload_bytes() const final { return uploads_.bytes(); }
+  std::vector<std::byte> save_uploads() const final { return uploads_.save(); }
+  void load_uploads(std::span<const std::byte> bytes) final;
+
  protected:
   ExchangeBase(Communicator::Impl& communicator, ExchangeSetup setup);
 
@@ -91,7 +99,9 @@ class ExchangeBase : public Exchange, public Job {
            rank != setup_.server;
   }
 
+  // With a worker's port, the values are where the gradients are.
   std::span<const float> values(const TensorPiece& piece) const {
+    if (setup_.is_ported) return means(piece);
     return call_.values[piece.tensor].subspan(piece.first, piece.elements);
   }
   std::span<float> means(const TensorPiece& piece) const {
@@ -103,6 +113,7 @@ class ExchangeBase : public Exchange, public Job {
   const FrameKind& up_kind() const { return up_kind_; }
   std::size_t up_frame_bytes_max(const Segment& segment) const;
   void measure_values();
+  void prepare_all();  // in place
   Written encode_up(const Segment& segment, std::span<std::byte> memory);
 
   // --- Frames in general ---
@@ -134,6 +145,10 @@ class ExchangeBase : public Exchange, public Job {
   std::span<const std::byte> seal(const FrameKind& kind, const Segment& segment, bool poison,
                                   std::span<const std::byte> parcel, std::span<std::byte> memory);
 
+  // The frame that says that this rank's last message for a segment holds again.
+  std::span<const std::byte> seal_repeat(const FrameKind& kind, const Segment& segment,
+                                         std::span<std::byte> memory);
+
   struct Incoming {
     ParcelReader parcel;
     bool poison = false;
@@ -143,6 +158,17 @@ class ExchangeBase : public Exchange, public Job {
   // Frames that were passed on have another sender than the peer.
   Incoming open_front(Inbox& inbox, const FrameKind& kind, const Segment& segment,
                       std::size_t sender);
+
+  // The same for what a rank sends up, segment `kept_index` of those of which uploads are kept: a
+  // frame may say that the last one holds.
+  Incoming open_upload(Inbox& inbox, const Segment& segment, std::size_t kept_index);
+  // What this rank itself gives: what it wrote, or its last message.
+  Incoming open_own_upload(const Written& written, const Segment& segment, std::size_t kept_index);
+  void keep_uploads(std::span<const Segment> segments) {
+    if (!setup_.keeps_uploads) return;
+    kept_segments_ = segments;
+    uploads_ = Uploads(ranks_, segments.size());
+  }
   // A parcel that this rank wrote itself.
   static ParcelReader open_own(const Written& written, const Segment& segment);
 
@@ -158,6 +184,23 @@ class ExchangeBase : public Exchange, public Job {
   // do not contribute are not looked at.
   float weigh(std::span<const ParcelReader> parcels);
   void average(std::span<ParcelReader> parcels, std::span<float> mean);
+
+  // Hands a piece to the worker's port: what this rank sent, and what all got.
+  void commit(const Piece& piece, const SentPiece& sent, std::span<const float> mean);
+  // All pieces of a segment; `mean_of(piece)` gives what all got. After poison, nobody gets it.
+  template <class MeanOf>
+  void commit_segment(std::size_t segment_index, const Written* written, const MeanOf& mean_of) {
+    const Segment& segment = layout().segments[segment_index];
+    ParcelReader own = written != nullptr ? open_own(*written, segment) : ParcelReader();
+    for (const Piece& piece : layout().pieces_of(segment)) {
+      const std::span<const float> mean = mean_of(piece);
+      commit(piece,
+             written != nullptr ? SentPiece(*setup_.up, own.next(), workspace_) : SentPiece(), mean);
+    }
+    station_->presence.tick();
+  }
+  // Call it when all frames have been seen: what came counts from now on, or never.
+  void settle_uploads() { report_.poisoned ? uploads_.forget() : uploads_.commit(); }
 
   void decode_into_means(const FrameKind& kind, const Segment& segment, ParcelReader parcel,
                          std::size_t sender);
@@ -193,6 +236,11 @@ class ExchangeBase : public Exchange, public Job {
   std::span<float> scratch(std::size_t elements) { return std::span(scratch_).first(elements); }
 
  private:
+  Decoded<Frame> checked_frame(Inbox& inbox, const FrameKind& kind, const Segment& segment,
+                               std::size_t sender);
+  [[noreturn]] void refuse_frame(std::size_t peer, const DecodeError& error);
+  std::span<const float> prepared(const TensorPiece& piece);
+
   void work(Station& station) final;
   void check_call(const ExchangeCall& call) const;
 
@@ -210,6 +258,8 @@ class ExchangeBase : public Exchange, public Job {
   std::vector<float> scratch_;
   const bool is_large_;
   Workspace workspace_;
+  std::span<const Segment> kept_segments_;  // of which uploads are kept
+  Uploads uploads_;
 };
 
 }  // namespace gradwire

@@ -423,11 +423,11 @@ TEST(Topology, NamesGoBothWays) {
 }
 
 TEST(Topology, AutomaticChoiceFollowsTheBytes) {
-  EXPECT_EQ(choose_topology(1 << 20, 8, *codec("none"), false), Topology::ring);
-  EXPECT_EQ(choose_topology(1 << 20, 8, *codec("qsgd(bits=4)"), false), Topology::scatter);
-  EXPECT_EQ(choose_topology(1 << 20, 2, *codec("qsgd(bits=4)"), false), Topology::gather);
-  EXPECT_EQ(choose_topology(100, 8, *codec("qsgd(bits=4)"), false), Topology::gather);
-  EXPECT_EQ(choose_topology(100, 8, *codec("qsgd(bits=4)"), true), Topology::scatter);
+  EXPECT_EQ(choose_topology(1 << 20, 8, *codec("none"), nullptr), Topology::ring);
+  EXPECT_EQ(choose_topology(1 << 20, 8, *codec("qsgd(bits=4)"), nullptr), Topology::scatter);
+  EXPECT_EQ(choose_topology(1 << 20, 2, *codec("qsgd(bits=4)"), nullptr), Topology::gather);
+  EXPECT_EQ(choose_topology(100, 8, *codec("qsgd(bits=4)"), nullptr), Topology::gather);
+  EXPECT_EQ(choose_topology(100, 8, *codec("qsgd(bits=4)"), codec("natural").get()), Topology::scatter);
 }
 
 }  // namespace

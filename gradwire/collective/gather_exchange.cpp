@@ -12,14 +12,17 @@ GatherExchange::GatherExchange(Communicator::Impl& communicator, ExchangeSetup g
       written_(layout().segments.size()),
       senders_(ranks()),
       inboxes_(ranks()),
-      parcels_(ranks()) {
+      parcels_(ranks() * (setup().is_ported ? layout().segments.size() : 1)) {
+  keep_uploads(layout().segments);
   for (std::size_t peer = 0; peer < ranks(); ++peer) {
     if (peer == rank() || layout().segments.empty()) continue;
     for (std::size_t i = 0; i < frames_.size(); ++i) {
       senders_[peer].push_back(transport.sender(peer, {.lane = Lane::up}, frames_.room(i)));
     }
     inboxes_[peer] = std::make_unique<Inbox>(transport, peer, Lane::up, frames_.room_bytes_max(),
-                                             std::min(kInboxRooms, frames_.size()));
+                                             keeps_frames()
+                                                 ? frames_.size()
+                                                 : std::min(kInboxRooms, frames_.size()));
   }
 }
 
@@ -40,6 +43,8 @@ void GatherExchange::exchange(Station& station) {
     }
     station.presence.tick();
   }
+  settle_uploads();
+  if (setup().is_ported) commit_all();
   for (const auto& senders : senders_) {
     for (const auto& sender : senders) station.presence.await(*sender);
   }
@@ -49,10 +54,14 @@ void GatherExchange::encode_next() {
   const Segment& segment = layout().segments[encoded_];
   const std::span<std::byte> memory = frames_.room(encoded_);
   Written& written = written_[encoded_];
-  written = encode_up(segment, memory);
-  report().poisoned = report().poisoned || !written.finite;
+  if (!call().is_repeat) {
+    written = encode_up(segment, memory);
+    report().poisoned = report().poisoned || !written.finite;
+  }
   if (ranks() > 1) {
-    const auto frame = seal(up_kind(), segment, !written.finite, written.parcel, memory);
+    const auto frame = call().is_repeat
+                           ? seal_repeat(up_kind(), segment, memory)
+                           : seal(up_kind(), segment, !written.finite, written.parcel, memory);
     for (const auto& senders : senders_) {
       if (!senders.empty()) send(*senders[encoded_], frame);
     }
@@ -75,21 +84,35 @@ void GatherExchange::await_next() {
 }
 
 void GatherExchange::add_up(const Segment& segment, std::size_t index) {
+  const std::span<ParcelReader> parcels = parcels_of(index);
   for (std::size_t peer = 0; peer < ranks(); ++peer) {
-    if (peer == rank()) {
-      parcels_[peer] = open_own(written_[index], segment);
-    } else {
-      const Incoming incoming = open_front(*inboxes_[peer], up_kind(), segment, peer);
-      parcels_[peer] = incoming.parcel;
-      report().poisoned = report().poisoned || incoming.poison;
-    }
+    const Incoming incoming = peer == rank() ? open_own_upload(written_[index], segment, index)
+                                             : open_upload(*inboxes_[peer], segment, index);
+    parcels[peer] = incoming.parcel;
+    report().poisoned = report().poisoned || incoming.poison;
   }
-  weigh(parcels_);
-  for (const Piece& piece : layout().pieces_of(segment)) {
-    average(parcels_, means(piece.of_tensor));
+  if (!setup().is_ported) {
+    weigh(parcels);
+    for (const Piece& piece : layout().pieces_of(segment)) {
+      average(parcels, means(piece.of_tensor));
+    }
   }
   for (const auto& inbox : inboxes_) {
     if (inbox) inbox->pop();
+  }
+}
+
+// Averaged only now, piece by piece as the port takes it: memory is walked once.
+void GatherExchange::commit_all() {
+  for (std::size_t index = 0; index < layout().segments.size(); ++index) {
+    const std::span<ParcelReader> parcels = parcels_of(index);
+    weigh(parcels);
+    commit_segment(index, call().is_repeat ? nullptr : &written_[index],
+                   [&](const Piece& piece) -> std::span<const float> {
+                     const std::span<float> mean = scratch(piece.of_tensor.elements);
+                     if (!report().poisoned) average(parcels, mean);
+                     return mean;
+                   });
   }
 }
 

@@ -19,12 +19,19 @@ class GatherExchange final : public ExchangeBase {
   bool is_ready();
   void await_next();
   void add_up(const Segment& segment, std::size_t index);
+  void commit_all();
+
+  // Frames stay in their rooms until the port has taken them.
+  bool keeps_frames() const { return setup().is_ported || setup().keeps_uploads; }
+  std::span<ParcelReader> parcels_of(std::size_t segment) {
+    return std::span(parcels_).subspan(setup().is_ported ? segment * ranks() : 0, ranks());
+  }
 
   FrameStore frames_;
   std::vector<Written> written_;                               // by segment
   std::vector<std::vector<std::unique_ptr<Sender>>> senders_;  // by rank, by segment
   std::vector<std::unique_ptr<Inbox>> inboxes_;                // by rank; null for itself
-  std::vector<ParcelReader> parcels_;                          // by rank
+  std::vector<ParcelReader> parcels_;  // by rank; with a port, by segment and rank
   std::size_t encoded_ = 0;
   std::size_t added_ = 0;
 };

@@ -48,7 +48,9 @@ OwnerExchange::OwnerExchange(Communicator::Impl& communicator, ExchangeSetup giv
                                [this](const Segment& s) { return down_frame_bytes_max(s); })),
       sent_down_(own_chunk().segment_count),
       down_senders_(ranks()),
-      down_inboxes_(ranks()) {
+      down_inboxes_(ranks()),
+      came_down_(setup().is_ported ? layout().segments.size() : 0) {
+  keep_uploads(own_segments());
   const auto up_bytes = [this](const Segment& s) { return up_frame_bytes_max(s); };
   const auto down_bytes = [this](const Segment& s) { return down_frame_bytes_max(s); };
   const std::size_t up_room = largest(own_segments(), up_bytes);
@@ -65,12 +67,13 @@ OwnerExchange::OwnerExchange(Communicator::Impl& communicator, ExchangeSetup giv
     }
     if (own_chunk().segment_count > 0 && contributes(peer)) {
       up_inboxes_[peer] = std::make_unique<Inbox>(transport, peer, Lane::up, up_room,
-                                                  std::min(kInboxRooms, own_chunk().segment_count));
+                                                  inbox_rooms(own_chunk().segment_count,
+                                                              setup().keeps_uploads));
     }
     if (theirs.segment_count > 0) {
       down_inboxes_[peer] = std::make_unique<Inbox>(
           transport, peer, Lane::down, largest(layout().segments_of(theirs), down_bytes),
-          std::min(kInboxRooms, theirs.segment_count));
+          inbox_rooms(theirs.segment_count, setup().is_ported));
     }
   }
 }
@@ -97,6 +100,8 @@ void OwnerExchange::exchange(Station& station) {
     }
   }
   settle();
+  settle_uploads();
+  if (setup().is_ported) commit_all();
   await_sends();
 }
 
@@ -121,12 +126,15 @@ bool OwnerExchange::encode_next() {
   const std::size_t index = order_[encoded_++];
   const Segment& segment = layout().segments[index];
   const std::span<std::byte> memory = up_frames_.room(index);
-  written_[index] = encode_up(segment, memory);
-  if (!up_senders_[index]) {
+  const bool is_own = !up_senders_[index];
+  Written& written = written_[index];
+  if (!call().is_repeat) written = encode_up(segment, memory);
+  if (is_own) {
     ++own_encoded_;
   } else {
     send(*up_senders_[index],
-         seal(up_kind(), segment, !written_[index].finite, written_[index].parcel, memory));
+         call().is_repeat ? seal_repeat(up_kind(), segment, memory)
+                          : seal(up_kind(), segment, !written.finite, written.parcel, memory));
   }
   return true;
 }
@@ -143,7 +151,7 @@ bool OwnerExchange::reduce_next() {
     send_down(index);
   } else {
     for (const Piece& piece : layout().pieces_of(own_segments()[index])) {
-      is_collecting() ? collect(piece) : average_own(piece, means(piece.of_tensor));
+      is_collecting() ? collect(piece) : average_own(piece, own_mean(piece));
     }
   }
   for (const auto& inbox : up_inboxes_) {
@@ -161,15 +169,12 @@ void OwnerExchange::open_contributions(std::size_t index) {
   bool poison = false;
   for (std::size_t peer = 0; peer < ranks(); ++peer) {
     if (!contributes(peer)) continue;
-    if (peer == rank()) {
-      const Written& own = written_[own_chunk().first_segment + index];
-      parcels_[peer] = open_own(own, segment);
-      poison = poison || !own.finite;
-    } else {
-      const Incoming incoming = open_front(*up_inboxes_[peer], up_kind(), segment, peer);
-      parcels_[peer] = incoming.parcel;
-      poison = poison || incoming.poison;
-    }
+    const Incoming incoming =
+        peer == rank()
+            ? open_own_upload(written_[own_chunk().first_segment + index], segment, index)
+            : open_upload(*up_inboxes_[peer], segment, index);
+    parcels_[peer] = incoming.parcel;
+    poison = poison || incoming.poison;
   }
   weights_[index] = weigh(parcels_);
   poisoned_[index] = poison;
@@ -202,9 +207,10 @@ void OwnerExchange::measure_parts() {
       down().finish_collecting(part_scales_[i]);
       continue;
     }
-    const auto& [tensor, first, elements] = parts[i];
-    down().measure(means({tensor, first, elements}), rng(tensor, Purpose::downlink, rank()),
-                   part_scales_[i]);
+    const bool is_read = down().needs_whole_tensor();
+    const std::size_t part = own_chunk().first_part + i;
+    down().measure(is_read ? own_mean(part) : std::span<const float>(),
+                   rng(parts[i].tensor, Purpose::downlink, rank()), part_scales_[i]);
   }
 }
 
@@ -218,7 +224,7 @@ void OwnerExchange::send_down(std::size_t index) {
   for (const Piece& piece : layout().pieces_of(segment)) {
     // A port still has to see, at the end, what it wanted to send.
     const bool is_kept = down().needs_whole_tensor() || call().owner != nullptr;
-    const auto mean = is_kept ? means(piece.of_tensor) : scratch(piece.of_tensor.elements);
+    const auto mean = is_kept ? own_mean(piece) : scratch(piece.of_tensor.elements);
     if (!down().needs_whole_tensor()) average_own(piece, mean);
     finite = encode_down(piece, mean, parcel) && finite;
   }
@@ -244,7 +250,7 @@ bool OwnerExchange::encode_down(const Piece& piece, std::span<const float> mean,
                            parcel);
   }
   // The owner, too, goes on with what was sent.
-  if (call().owner == nullptr) {
+  if (call().owner == nullptr && !setup().is_ported) {
     const StopWatch watch(report().decode_seconds);
     decode_mean(down(), encoded.payload, piece.of_tensor, rank());
   }
@@ -258,7 +264,11 @@ bool OwnerExchange::decode_next() {
     if (inbox == nullptr || !inbox->is_ready()) continue;
     const Segment& segment = layout().segments_of(layout().chunks[peer])[inbox->taken()];
     const Incoming incoming = open_front(*inbox, down_kind_, segment, peer);
-    decode_into_means(down_kind_, segment, incoming.parcel, peer);
+    if (setup().is_ported) {
+      came_down_[layout().chunks[peer].first_segment + inbox->taken()] = incoming.parcel;
+    } else {
+      decode_into_means(down_kind_, segment, incoming.parcel, peer);
+    }
     report().poisoned = report().poisoned || incoming.poison;
     inbox->pop();
     has_decoded = true;
@@ -289,11 +299,52 @@ void OwnerExchange::settle() {
     for (const Piece& piece : layout().pieces_of(segment)) {
       const std::span<float> sent = scratch(piece.of_tensor.elements);
       check(down().decode(parcel.next(), sent, workspace()), rank());
-      const std::span<float> mean = means(piece.of_tensor);
-      if (!report().poisoned) call().owner->commit(piece.of_tensor, mean, sent);
-      std::copy(sent.begin(), sent.end(), mean.begin());
+      const std::span<float> wanted = own_mean(piece);
+      if (!report().poisoned) call().owner->commit(piece.of_tensor, wanted, sent);
+      if (!setup().is_ported) std::copy(sent.begin(), sent.end(), wanted.begin());
     }
   }
+}
+
+void OwnerExchange::commit_all() {
+  for (std::size_t i = 0; i < own_chunk().segment_count; ++i) {
+    came_down_[own_chunk().first_segment + i] = open_own(sent_down_[i], own_segments()[i]);
+  }
+  std::size_t owner = 0;
+  for (std::size_t i = 0; i < layout().segments.size(); ++i) {
+    while (i >= layout().chunks[owner].first_segment + layout().chunks[owner].segment_count) ++owner;
+    const bool is_silent = call().is_repeat || !contributes(rank());
+    commit_segment(i, is_silent ? nullptr : &written_[i],
+                   [&](const Piece& piece) -> std::span<const float> {
+                     const std::span<float> mean = scratch(piece.of_tensor.elements);
+                     if (report().poisoned) return mean;
+                     const StopWatch watch(report().decode_seconds);
+                     check(down().decode(came_down_[i].next(), mean, workspace()), owner);
+                     return mean;
+                   });
+  }
+}
+
+std::vector<TensorPiece> OwnerExchange::owned() const {
+  std::vector<TensorPiece> owned;
+  for (const auto& [tensor, first, elements] : layout().parts_of(own_chunk())) {
+    owned.push_back({.tensor = tensor, .first = first, .elements = elements});
+  }
+  return owned;
+}
+
+std::span<float> OwnerExchange::own_mean(std::size_t part) {
+  const auto& [tensor, first, elements] = layout().parts[part];
+  if (!setup().is_ported) return means({tensor, first, elements});
+  if (own_means_at_.empty()) {
+    std::size_t at = 0;
+    for (const Part& each : layout().parts_of(own_chunk())) {
+      own_means_at_.push_back(at);
+      at += each.elements;
+    }
+    own_means_.resize(at);
+  }
+  return std::span(own_means_).subspan(own_means_at_[part - own_chunk().first_part], elements);
 }
 
 void OwnerExchange::await_sends() {

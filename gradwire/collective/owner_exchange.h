@@ -6,6 +6,8 @@
 // rank to send, only for what has to come.
 #pragma once
 
+#include <algorithm>
+
 #include "gradwire/collective/exchange_base.h"
 
 namespace gradwire {
@@ -15,6 +17,7 @@ class OwnerExchange final : public ExchangeBase {
   OwnerExchange(Communicator::Impl& communicator, ExchangeSetup setup, Transport& transport);
 
   void walk_own(const Visitor& visit) const override { walk(written_, visit); }
+  std::vector<TensorPiece> owned() const override;
 
  private:
   void exchange(Station& station) override;
@@ -27,6 +30,7 @@ class OwnerExchange final : public ExchangeBase {
   bool decode_next();
   void await_next();
   void settle();
+  void commit_all();
   void await_sends();
 
   // By segment of the own chunk.
@@ -37,6 +41,16 @@ class OwnerExchange final : public ExchangeBase {
   void send_down(std::size_t index);
   // False if it met what is not finite.
   bool encode_down(const Piece& piece, std::span<const float> mean, ParcelWriter& parcel);
+
+  // Where the owner's mean of a part, or of a piece of it, is laid out until all of it is settled.
+  std::span<float> own_mean(std::size_t part);
+  std::span<float> own_mean(const Piece& piece) {
+    return own_mean(piece.part).subspan(piece.first_in_part, piece.of_tensor.elements);
+  }
+  // Frames stay in their rooms until a port has taken them.
+  std::size_t inbox_rooms(std::size_t frames, bool keeps_frames) const {
+    return keeps_frames ? frames : std::min(kInboxRooms, frames);
+  }
 
   bool is_collecting() const {
     return up().collects() && down().collects() && call().owner == nullptr;
@@ -60,6 +74,8 @@ class OwnerExchange final : public ExchangeBase {
       up_inboxes_;                     // by rank; null for itself and for who is silent
   std::vector<ParcelReader> parcels_;  // by rank
   std::vector<Scale> part_scales_;     // of the means, by part of its chunk
+  std::vector<float> own_means_;       // with a worker's port, whose memory is not free for them
+  std::vector<std::size_t> own_means_at_;  // by part of its chunk
   std::vector<char> poisoned_;
   std::vector<float> weights_;
   FrameStore down_frames_;
@@ -69,6 +85,7 @@ class OwnerExchange final : public ExchangeBase {
 
   // What it gets from the other owners.
   std::vector<std::unique_ptr<Inbox>> down_inboxes_;  // by rank; null where nothing comes
+  std::vector<ParcelReader> came_down_;               // with a worker's port, by segment
 };
 
 }  // namespace gradwire

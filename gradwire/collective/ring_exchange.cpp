@@ -53,6 +53,10 @@ RingExchange::RingExchange(Communicator::Impl& communicator, ExchangeSetup given
                                   : std::span<const Segment>(),
                               [this](const Segment& s) { return up_frame_bytes_max(s); })),
       own_written_(own_frames_.size()),
+      mean_parcels_(frame_sizes(setup().is_ported ? std::span<const Segment>(layout().segments)
+                                                  : std::span<const Segment>(),
+                                [this](const Segment& s) { return hop_frame_bytes_max(s); })),
+      mean_written_(mean_parcels_.size()),
       out_frames_(std::vector<std::size_t>(rooms_needed(layout()), [this] {
         std::size_t bytes = 0;
         for (const Segment& s : layout().segments) bytes = std::max(bytes, hop_frame_bytes_max(s));
@@ -94,11 +98,15 @@ void RingExchange::exchange(Station& station) {
   start_sums();
   pass_sums();
   share_means();
+  if (setup().is_ported) commit_all();
   for (const auto& sender : senders_) station.presence.await(*sender);
 }
 
 void RingExchange::encode_own() {
-  if (own_frames_.size() == 0) return;
+  if (own_frames_.size() == 0) {
+    if (setup().is_ported) prepare_all();
+    return;
+  }
   measure_values();
   for (std::size_t i = 0; i < own_frames_.size(); ++i) {
     own_written_[i] = encode_up(layout().segments[i], own_frames_.room(i));
@@ -130,7 +138,9 @@ void RingExchange::pass_sums() {
 void RingExchange::share_means() {
   for (std::size_t steps = 1; steps < ranks(); ++steps) {
     const std::size_t owner = rank_behind(steps);
-    for (const Segment& segment : layout().segments_of(layout().chunks[owner])) {
+    const Chunk& chunk = layout().chunks[owner];
+    for (std::size_t i = 0; i < chunk.segment_count; ++i) {
+      const Segment& segment = layout().segments[chunk.first_segment + i];
       inbox_->await(station().presence);
       const Incoming incoming = open_front(*inbox_, mean_kind_, segment, owner);
       if (steps + 1 < ranks()) {
@@ -139,7 +149,7 @@ void RingExchange::share_means() {
         send_room(room.first(incoming.frame.size()));
       }
       report().poisoned = report().poisoned || incoming.poison;
-      decode_into_means(mean_kind_, segment, incoming.parcel, owner);
+      take_mean(chunk.first_segment + i, incoming.frame.subspan(kFrameHeaderBytes), owner);
       inbox_->pop();
     }
   }
@@ -161,7 +171,33 @@ void RingExchange::add_own(std::size_t segment_index, const Incoming* incoming, 
   if (ranks() > 1) send_room(seal(kind, segment, poison, written.parcel, memory));
   if (!is_mean) return;
   report().poisoned = report().poisoned || poison;
-  decode_into_means(kind, segment, open_own(written, segment), rank());
+  take_mean(segment_index, written.parcel, rank());
+}
+
+void RingExchange::take_mean(std::size_t segment_index, std::span<const std::byte> parcel,
+                             std::size_t owner) {
+  const Segment& segment = layout().segments[segment_index];
+  if (setup().is_ported) {
+    std::copy(parcel.begin(), parcel.end(), mean_parcels_.room(segment_index).begin());
+    mean_written_[segment_index] = mean_parcels_.room(segment_index).first(parcel.size());
+  } else {
+    decode_into_means(mean_kind_, segment, open_own({.parcel = parcel}, segment), owner);
+  }
+}
+
+void RingExchange::commit_all() {
+  for (std::size_t i = 0; i < layout().segments.size(); ++i) {
+    const Segment& segment = layout().segments[i];
+    ParcelReader means_came = open_own({.parcel = mean_written_[i]}, segment);
+    ParcelReader own = own_frames_.size() > 0 ? open_own(own_written_[i], segment) : ParcelReader();
+    for (const Piece& piece : layout().pieces_of(segment)) {
+      const std::span<float> mean = scratch(piece.of_tensor.elements);
+      check(down().decode(means_came.next(), mean, workspace()), rank_behind(1));
+      const auto payload = own_frames_.size() > 0 ? own.next() : std::as_bytes(values(piece.of_tensor));
+      commit(piece, SentPiece(up(), payload, workspace()), mean);
+    }
+    station().presence.tick();
+  }
 }
 
 Written RingExchange::sum_payloads(std::size_t segment_index, ParcelReader* incoming, bool is_mean,

@@ -28,6 +28,10 @@ class RingExchange final : public ExchangeBase {
   void start_sums();
   void pass_sums();
   void share_means();
+  void commit_all();
+
+  // A mean has come, or was made here: to its place, or kept for the worker's port.
+  void take_mean(std::size_t segment_index, std::span<const std::byte> parcel, std::size_t owner);
 
   // Adds this rank's values of a segment to what came, if anything did, and sends the sum on. At
   // the chunk's owner it is complete: the mean is sent instead.
@@ -50,6 +54,8 @@ class RingExchange final : public ExchangeBase {
   const FrameKind mean_kind_;
   FrameStore own_frames_;  // where own payloads are summed and have to be encoded, by segment
   std::vector<Written> own_written_;
+  FrameStore mean_parcels_;  // with a worker's port, by segment
+  std::vector<std::span<const std::byte>> mean_written_;
   FrameStore out_frames_;
   std::vector<std::unique_ptr<Sender>> senders_;  // by room
   std::size_t sent_ = 0;

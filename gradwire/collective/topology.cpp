@@ -36,11 +36,20 @@ Topology topology_of(std::string_view text) {
   throw Error("there is no topology '" + std::string(text) + "': take one of " + names);
 }
 
+Topology choose_exact_topology(std::size_t elements, std::size_t ranks, const Codec& up) {
+  // By gather a rank sends its message N-1 times; by scatter (N-1)/N of it and of the mean.
+  const std::size_t message = up.payload_bytes_max(elements);
+  const std::size_t mean = elements * sizeof(float);
+  return ranks <= 2 || ranks * message <= message + mean ? Topology::gather : Topology::scatter;
+}
+
 Topology choose_topology(std::size_t elements, std::size_t ranks, const Codec& up,
-                         bool down_given) {
-  if (down_given) return Topology::scatter;
+                         const Codec* down) {
+  const bool is_exact = down != nullptr && down->spec() == "none";
+  if (down != nullptr && !is_exact) return Topology::scatter;
   // A sum that loses nothing on the way has the fewest bytes and one neighbour to talk to.
   if (ranks > 1 && up.summable_from()) return Topology::ring;
+  if (is_exact) return choose_exact_topology(elements, ranks, up);
   // Two ranks send as much by gather as by scatter, and round only once.
   if (ranks <= 2) return Topology::gather;
   // Small messages cost a round trip, not bytes.

@@ -1,0 +1,51 @@
+// Uploads: the last message of every rank, segment by segment, as far as this rank averages it: for
+// exchanges in which a rank may say that what it sent last holds again. Used on the progress
+// thread.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "gradwire/collective/parcel.h"
+#include "gradwire/core/expected.h"
+
+namespace gradwire {
+
+class Uploads {
+ public:
+  Uploads() = default;
+  Uploads(std::size_t ranks, std::size_t segments)
+      : segments_(segments), parcels_(ranks * segments) {}
+
+  // Empty if that rank has sent nothing yet.
+  std::span<const std::byte> at(std::size_t rank, std::size_t segment) const {
+    return parcels_[rank * segments_ + segment];
+  }
+
+  // A parcel that came in this exchange. It counts from commit() on; its memory stays until then.
+  void note(std::size_t rank, std::size_t segment, std::span<const std::byte> parcel) {
+    noted_.push_back({rank * segments_ + segment, parcel});
+  }
+  void commit();
+  void forget() { noted_.clear(); }
+
+  std::size_t bytes() const;
+
+  // Everything as bytes, and back. Refuses bytes that are of other ranks or segments;
+  // `piece_counts` has the number of pieces of each segment.
+  std::vector<std::byte> save() const;
+  Decoded<void> load(std::span<const std::byte> bytes, std::span<const std::size_t> piece_counts);
+
+ private:
+  struct Noted {
+    std::size_t place = 0;
+    std::span<const std::byte> parcel;
+  };
+
+  std::size_t segments_ = 0;
+  std::vector<std::vector<std::byte>> parcels_;  // by rank, by segment
+  std::vector<Noted> noted_;
+};
+
+}  // namespace gradwire

@@ -1,0 +1,152 @@
+// Method: one worker's half of a way to average gradients, with its memory. Every worker begins a
+// step, submits its gradients tensor by tensor as they become ready, and finishes; the gradients
+// have then been replaced by what is to be applied, bit-identical on all ranks.
+//
+// A method is made once for a list of tensors, on all ranks alike. Exchanges start as soon as the
+// tensors that travel together have been submitted, and run on the communicator's progress thread.
+// Memory is keyed by the tensors' names. For one thread at a time; the communicator must outlive it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gradwire/collective/communicator.h"
+#include "gradwire/collective/exchange.h"
+#include "gradwire/method/state.h"
+
+namespace gradwire {
+
+struct MethodTensor {
+  std::string name;
+  std::vector<std::size_t> shape;  // of one dimension, or a matrix: the first one times the rest
+
+  std::size_t elements() const;
+};
+
+// What a method does with gradients, so that a trainer can refuse what does not fit.
+struct MethodTraits {
+  enum class Output {
+    gradient,  // the optimiser scales it and adds momentum
+    update,    // to be subtracted from the parameters as it is
+  };
+
+  bool needs_whole_gradient = false;  // nothing travels before the last tensor was submitted
+  bool owns_momentum = false;         // an optimiser with momentum would count it twice
+  bool needs_parameters = false;      // StepContext::parameters
+  bool needs_old_gradient = false;    // StepContext::gradient_at
+  Output output = Output::gradient;
+};
+
+// The gradient of the step's own batch at other parameters: the same samples, augmentation and
+// dropout, and no statistics updated. Calls `take` once for every tensor.
+using TakeGradient = std::function<void(std::size_t tensor, std::span<const float> gradient)>;
+using GradientAt = std::function<void(std::span<const std::span<const float>> parameters,
+                                      const TakeGradient& take)>;
+
+struct StepContext {
+  std::uint64_t step = 0;  // from 0 on; random numbers depend on it
+  double learning_rate = 1;
+
+  // Times this worker's gradient, such as its share of the samples times the number of workers. The
+  // weights of all workers average to 1.
+  float weight = 1;
+
+  // One span for each tensor: the parameters that the gradients belong to. Only where the traits
+  // ask for them. What they point to must stay until finish() returns.
+  std::span<const std::span<const float>> parameters = {};
+  GradientAt gradient_at = {};
+};
+
+// What one step took.
+struct MethodReport {
+  std::size_t exchanges = 0;
+
+  // Exchanges in which some rank met a NaN or an infinity: the same on all ranks. Their tensors
+  // come out as NaN, and their memories are as before the step.
+  std::size_t poisoned = 0;
+
+  std::size_t uploads = 0;          // 1, or 0 where this worker let its last one be used again
+  std::size_t uploads_skipped = 0;  // 1 minus that
+  std::uint64_t message_bytes = 0;  // what this worker had to say, frames included, counted once
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  double encode_seconds = 0;
+  double exchange_seconds = 0;
+  double decode_seconds = 0;
+};
+
+class Method {
+ public:
+  virtual ~Method() = default;
+
+  // The canonical text: make_method(spec()) gives the same method again.
+  virtual const std::string& spec() const = 0;
+  virtual MethodTraits traits() const = 0;
+  virtual Topology topology() const = 0;
+
+  virtual void begin(const StepContext& context) = 0;
+  // In the order of the tensors. The memory is the method's until finish() returns.
+  virtual void submit(std::size_t tensor, std::span<float> gradient) = 0;
+  // Waits. Throws PeerError.
+  virtual MethodReport finish() = 0;
+
+  MethodReport run(const StepContext& context, std::span<const std::span<float>> gradients) {
+    begin(context);
+    for (std::size_t i = 0; i < gradients.size(); ++i) submit(i, gradients[i]);
+    return finish();
+  }
+
+  // Everything that the next step depends on, exact to the bit. Between steps only.
+  virtual MethodState save() const = 0;
+  // Refuses, with the list of what differs, a state of another method or of other tensors; and a
+  // state of other ranks, which reshare() turns into one of these. Throws Error.
+  virtual void load(const MethodState& state) = 0;
+
+  // What this rank owns for all: the ranges that its owner's memories cover. Empty where there are
+  // none.
+  virtual std::vector<TensorPiece> owned() const = 0;
+
+  // All gradients are this many times as large from now on, as when a loss scale changes.
+  virtual void rescale(float factor) = 0;
+
+  // Bytes of memory that it holds between steps, exchanges in flight not counted.
+  virtual std::size_t memory_bytes() const = 0;
+};
+
+struct MethodOptions {
+  Topology topology = Topology::automatic;
+  std::size_t server = 0;          // the rank that owns all, with Topology::server
+  bool server_contributes = true;  // false: it only averages, and gives no gradients
+  std::uint64_t seed = 0;          // the same on all ranks
+  std::size_t segment_elements_max = 0;  // see ExchangeOptions
+
+  // Tensors travel together until they have this many elements: enough that a round trip is worth
+  // it, few enough that the first leave while others are computed.
+  std::size_t group_elements = std::size_t{1} << 20;
+};
+
+// The method that a spec such as "ef(topk(1%), down=natural)" names; a codec alone is
+// direct(codec). Compares everything that must be the same with all peers. Throws SpecError for the
+// spec, Error for a topology that the method does not run on, and StartError where ranks differ.
+std::unique_ptr<Method> make_method(Communicator& communicator, std::vector<MethodTensor> tensors,
+                                    std::string_view spec, const MethodOptions& options);
+
+// Throws SpecError as make_method would, without ranks. Returns the canonical text.
+std::string check_method(std::string_view spec);
+
+// What listings say about a method.
+struct MethodExample {
+  std::string spec;
+  std::string vectors;     // memory for each parameter, such as "2 + 1/N"
+  std::string topologies;  // such as "scatter, server, gather"
+  std::string what;        // in a line
+};
+std::vector<MethodExample> example_methods();
+
+}  // namespace gradwire

@@ -1,0 +1,60 @@
+// MethodState: everything that a method's next step depends on, as one rank has it, and how it is
+// dealt out anew when the number of ranks changes. Value types and pure functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gradwire {
+
+// Whose a memory is, and with that what becomes of it when the number of ranks changes.
+enum class Sharing : std::uint8_t {
+  worker = 1,      // each worker's own: every new rank takes the mean
+  replicated = 2,  // the same on all ranks
+  owner = 3,       // of the ranges that a rank owns: cut anew
+};
+
+struct StateTensor {
+  std::string name;
+  std::vector<std::size_t> shape;
+
+  bool operator==(const StateTensor&) const = default;
+};
+
+struct StateArray {
+  std::string memory;  // such as "error"
+  std::string tensor;
+  Sharing sharing = Sharing::worker;
+  std::size_t first = 0;  // element of the tensor
+  std::vector<float> values;
+
+  bool operator==(const StateArray&) const = default;
+};
+
+struct MethodState {
+  std::string spec;
+  std::string topology;
+  std::size_t rank = 0;
+  std::size_t ranks = 1;
+  std::vector<StateTensor> tensors;
+  std::vector<StateArray> arrays;
+  std::map<std::string, double> numbers;               // counters and such
+  std::map<std::string, std::vector<std::byte>> blobs;  // mean nothing to other ranks or groups
+  bool is_reshared = false;                            // no blobs: lazy methods upload once
+
+  bool operator==(const MethodState&) const = default;
+};
+
+// The state of `rank` among `ranks`, made of the states of all old ranks, in their order. Workers'
+// memories keep their mean, replicated ones are taken over, and owners' are all given, so that
+// each rank finds what it owns now. Numbers are those of old rank 0.
+MethodState reshare(std::span<const MethodState> old, std::size_t rank, std::size_t ranks);
+
+// Bytes and back, exact; the layout is in docs/wire_format.md.
+std::vector<std::byte> to_bytes(const MethodState& state);
+
+}  // namespace gradwire
