@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "gradwire/core/expected.h"
+
 namespace gradwire {
 
 // Whose a memory is, and with that what becomes of it when the number of ranks changes.
@@ -42,19 +44,29 @@ struct MethodState {
   std::size_t ranks = 1;
   std::vector<StateTensor> tensors;
   std::vector<StateArray> arrays;
-  std::map<std::string, double> numbers;               // counters and such
+  std::map<std::string, double> numbers;                // counters and such
   std::map<std::string, std::vector<std::byte>> blobs;  // mean nothing to other ranks or groups
-  bool is_reshared = false;                            // no blobs: lazy methods upload once
+  bool is_reshared = false;                             // no blobs: lazy methods upload once
 
   bool operator==(const MethodState&) const = default;
 };
 
+// How the tensors here and those that were saved differ, in words: "tensor 'a' has shape [3, 4],
+// saved with [4, 3]; tensor 'b' was not saved; saved tensor 'c' is not here". Empty if they are
+// equal.
+std::string differences(std::span<const StateTensor> ours, std::span<const StateTensor> saved);
+
 // The state of `rank` among `ranks`, made of the states of all old ranks, in their order. Workers'
-// memories keep their mean, replicated ones are taken over, and owners' are all given, so that
-// each rank finds what it owns now. Numbers are those of old rank 0.
+// memories keep their mean: every new rank takes it, or, where there are as many ranks as before,
+// its own. Replicated ones are taken over, and owners' are all given, sorted by tensor and first
+// element, so that each rank finds what it owns now. Numbers are those of old rank 0, or the rank's
+// own where there are as many ranks as before. Throws Error where the old states do not fit
+// together.
 MethodState reshare(std::span<const MethodState> old, std::size_t rank, std::size_t ranks);
 
 // Bytes and back, exact; the layout is in docs/wire_format.md.
 std::vector<std::byte> to_bytes(const MethodState& state);
+// Bytes that nobody vouches for: any bytes give a state or the reason why not.
+Decoded<MethodState> parse_state(std::span<const std::byte> bytes);
 
 }  // namespace gradwire

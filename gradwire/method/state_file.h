@@ -3,10 +3,9 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <string>
 
-#include "gradwire/core/expected.h"
 #include "gradwire/method/method.h"
-#include "gradwire/method/state.h"
 
 namespace gradwire {
 
@@ -14,14 +13,13 @@ namespace gradwire {
 std::string state_file_name(std::size_t rank, std::size_t ranks);
 
 // Throws FileError.
-void save_method(const Method& method, const std::filesystem::path& directory, std::size_t rank, std::size_t ranks);
+void save_method(const Method& method, const std::filesystem::path& directory, std::size_t rank,
+                 std::size_t ranks);
 
 // Loads what save_method wrote in the same directory, by whatever number of ranks: with another
 // number, or where what a rank owns was cut differently, all old ranks' files are read and dealt
 // out anew. Throws FileError that names every old rank's file that is missing.
-void load_method(Method& method, const std::filesystem::path& directory, std::size_t rank, std::size_t ranks);
-
-// Bytes that nobody vouches for: any bytes give a state or the reason why not.
-Decoded<MethodState> parse_state(std::span<const std::byte> bytes);
+void load_method(Method& method, const std::filesystem::path& directory, std::size_t rank,
+                 std::size_t ranks);
 
 }  // namespace gradwire
