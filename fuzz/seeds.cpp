@@ -23,6 +23,7 @@
 #include "gradwire/core/bytes.h"
 #include "gradwire/file/gw_format.h"
 #include "gradwire/file/npy.h"
+#include "gradwire/method/state.h"
 #include "gradwire/wire/frame.h"
 
 namespace gradwire::fuzz {
@@ -288,6 +289,26 @@ void write_npy_seeds(const std::filesystem::path& root) {
   }
 }
 
+void write_state_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "state");
+  seeds.write(to_bytes({}));
+  MethodState state{.spec = "ef(topk(1%), down=natural)",
+                    .topology = "scatter",
+                    .rank = 1,
+                    .ranks = 3,
+                    .tensors = {{"weights", {20, 5}}, {"bias", {5}}, {"", {}}},
+                    .arrays = {{"error", "weights", Sharing::worker, 0, gaussian(100)},
+                               {"down", "weights", Sharing::owner, 60, unusual(40)},
+                               {"replica", "bias", Sharing::replicated, 0, not_finite(5)}},
+                    .numbers = {{"learning rate", 0.1}, {"steps", 1000}},
+                    .blobs = {{"nothing", {}}, {"uploads", bytes_of("anything")}},
+                    .is_reshared = false};
+  seeds.write(to_bytes(state));
+  state.is_reshared = true;
+  state.arrays.clear();
+  seeds.write(to_bytes(state));
+}
+
 void write_spec_seeds(const std::filesystem::path& root) {
   SeedWriter seeds(root, "spec");
   for (const std::string& spec : example_codec_specs()) seeds.write(bytes_of(spec));
@@ -310,6 +331,7 @@ void write_all_seeds(const std::filesystem::path& root) {
   write_parcel_seeds(root);
   write_gw_seeds(root);
   write_npy_seeds(root);
+  write_state_seeds(root);
   write_spec_seeds(root);
 }
 
