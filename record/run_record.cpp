@@ -1,0 +1,88 @@
+#include "record/run_record.h"
+
+#include "gradwire/core/error.h"
+#include "gradwire/file/file_failure.h"
+#include "record/fields.h"
+
+namespace gradwire::record {
+namespace {
+
+Json to_json(const Metrics& metrics) {
+  Json json = Json::object();
+  if (metrics.loss) json["loss"] = *metrics.loss;
+  if (metrics.gap) json["gap"] = *metrics.gap;
+  if (metrics.accuracy) json["accuracy"] = *metrics.accuracy;
+  return json;
+}
+
+Metrics metrics_from(const Json& json) {
+  return {.loss = optional_number(json, "loss"),
+          .gap = optional_number(json, "gap"),
+          .accuracy = optional_number(json, "accuracy")};
+}
+
+Seconds seconds_from(const Json& json) {
+  return {.compute = field<double>(json, "compute"),
+          .encode = field<double>(json, "encode"),
+          .exchange = field<double>(json, "exchange"),
+          .decode = field<double>(json, "decode")};
+}
+
+}  // namespace
+
+Json to_json(const RunRecord& record) {
+  return {{"method", record.method},
+          {"workers", record.workers},
+          {"steps", record.steps},
+          {"start", to_json(record.start)},
+          {"final", to_json(record.final)},
+          {"bytes_up_per_worker", record.bytes_up_per_worker},
+          {"bytes_down_per_worker", record.bytes_down_per_worker},
+          {"message_bytes_per_worker", record.message_bytes_per_worker},
+          {"uploads", record.uploads},
+          {"uploads_skipped", record.uploads_skipped},
+          {"poisoned", record.poisoned},
+          {"model_hash", record.model_hash},
+          {"seconds",
+           {{"compute", record.seconds.compute},
+            {"encode", record.seconds.encode},
+            {"exchange", record.seconds.exchange},
+            {"decode", record.seconds.decode}}},
+          {"configuration", record.configuration},
+          {"version", record.version},
+          {"machine", record.machine}};
+}
+
+RunRecord run_from_json(const Json& json) {
+  return {.method = field<std::string>(json, "method"),
+          .workers = field<std::size_t>(json, "workers"),
+          .steps = field<std::uint64_t>(json, "steps"),
+          .start = metrics_from(field<Json>(json, "start")),
+          .final = metrics_from(field<Json>(json, "final")),
+          .bytes_up_per_worker = field<std::uint64_t>(json, "bytes_up_per_worker"),
+          .bytes_down_per_worker = field<std::uint64_t>(json, "bytes_down_per_worker"),
+          .message_bytes_per_worker = field<std::uint64_t>(json, "message_bytes_per_worker"),
+          .uploads = field<std::uint64_t>(json, "uploads"),
+          .uploads_skipped = field<std::uint64_t>(json, "uploads_skipped"),
+          .poisoned = field<std::uint64_t>(json, "poisoned"),
+          .model_hash = field<std::string>(json, "model_hash"),
+          .seconds = seconds_from(field<Json>(json, "seconds")),
+          .configuration = field<Json>(json, "configuration"),
+          .version = field<std::string>(json, "version"),
+          .machine = field<Json>(json, "machine")};
+}
+
+void write_run(const std::filesystem::path& path, const RunRecord& record) {
+  write_json_file(path, to_json(record));
+}
+
+RunRecord read_run(const std::filesystem::path& path) {
+  const Json document = read_json_file(path);
+  try {
+    return run_from_json(document);
+  } catch (const Error& error) {
+    fail_file(path, error.what());
+  }
+}
+
+}  // namespace gradwire::record

@@ -1,0 +1,67 @@
+// run.json: what a run was and what it came to, in one document. Value types, and how they are
+// written and read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "record/json_file.h"
+
+namespace gradwire::record {
+
+inline constexpr const char* kRunFile = "run.json";
+
+// What is known of a model; what is not, is not written. A value that is no finite number is null.
+struct Metrics {
+  std::optional<double> loss = {};
+  std::optional<double> gap = {};  // loss minus the least possible
+  std::optional<double> accuracy = {};
+
+  bool operator==(const Metrics&) const = default;
+};
+
+// Where the time of the run went, on rank 0.
+struct Seconds {
+  double compute = 0;
+  double encode = 0;
+  double exchange = 0;
+  double decode = 0;
+
+  bool operator==(const Seconds&) const = default;
+};
+
+struct RunRecord {
+  std::string method;  // the canonical spec
+  std::size_t workers = 0;
+  std::uint64_t steps = 0;
+  Metrics start = {};
+  Metrics final = {};
+  std::uint64_t bytes_up_per_worker = 0;       // sent, frames included; the mean over the workers
+  std::uint64_t bytes_down_per_worker = 0;     // received
+  std::uint64_t message_bytes_per_worker = 0;  // what a worker had to say, counted once
+  std::uint64_t uploads = 0;                   // of all workers together
+  std::uint64_t uploads_skipped = 0;
+  std::uint64_t poisoned = 0;  // steps with a NaN or an infinity, which changed nothing
+  std::string model_hash;
+  Seconds seconds = {};
+  Json configuration = Json::object();
+  std::string version;
+  Json machine = Json::object();
+
+  bool operator==(const RunRecord&) const = default;
+};
+
+Json to_json(const RunRecord& record);
+
+// Fields that are not known are left alone. Throws Error that names the field which is missing or
+// of another type.
+RunRecord run_from_json(const Json& document);
+
+// Throw FileError.
+void write_run(const std::filesystem::path& path, const RunRecord& record);
+RunRecord read_run(const std::filesystem::path& path);
+
+}  // namespace gradwire::record

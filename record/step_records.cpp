@@ -1,0 +1,128 @@
+#include "record/step_records.h"
+
+#include <string>
+#include <string_view>
+
+#include "gradwire/core/error.h"
+#include "gradwire/file/atomic_file.h"
+#include "gradwire/file/file_failure.h"
+#include "gradwire/file/read_file.h"
+#include "record/fields.h"
+
+namespace gradwire::record {
+namespace {
+
+constexpr double kMsPerSecond = 1e3;
+
+std::string to_line(const StepRecord& step) {
+  Json json = {{"step", step.step},
+               {"loss", nullptr},
+               {"learning_rate", step.learning_rate},
+               {"bytes_up", step.bytes_up},
+               {"bytes_down", step.bytes_down},
+               {"message_bytes", step.message_bytes},
+               {"uploads", step.uploads},
+               {"uploads_skipped", step.uploads_skipped},
+               {"poisoned", step.poisoned},
+               {"compute_ms", kMsPerSecond * step.seconds.compute},
+               {"encode_ms", kMsPerSecond * step.seconds.encode},
+               {"exchange_ms", kMsPerSecond * step.seconds.exchange},
+               {"decode_ms", kMsPerSecond * step.seconds.decode}};
+  if (step.metrics.loss) json["loss"] = *step.metrics.loss;
+  if (step.metrics.gap) json["gap"] = *step.metrics.gap;
+  if (step.metrics.accuracy) json["accuracy"] = *step.metrics.accuracy;
+  return json.dump() + '\n';
+}
+
+// In a line null is a loss that nobody looked at, or one that is no number.
+std::optional<double> known_number(const Json& json, const char* name) {
+  if (json.contains(name) && json[name].is_null()) return std::nullopt;
+  return optional_number(json, name);
+}
+
+StepRecord from_json(const Json& json) {
+  const auto seconds = [&](const char* name) { return field<double>(json, name) / kMsPerSecond; };
+  return {.step = field<std::uint64_t>(json, "step"),
+          .metrics = {.loss = known_number(json, "loss"),
+                      .gap = known_number(json, "gap"),
+                      .accuracy = known_number(json, "accuracy")},
+          .learning_rate = field<double>(json, "learning_rate"),
+          .bytes_up = field<std::uint64_t>(json, "bytes_up"),
+          .bytes_down = field<std::uint64_t>(json, "bytes_down"),
+          .message_bytes = field<std::uint64_t>(json, "message_bytes"),
+          .uploads = field<std::uint64_t>(json, "uploads"),
+          .uploads_skipped = field<std::uint64_t>(json, "uploads_skipped"),
+          .poisoned = field<bool>(json, "poisoned"),
+          .seconds = {.compute = seconds("compute_ms"),
+                      .encode = seconds("encode_ms"),
+                      .exchange = seconds("exchange_ms"),
+                      .decode = seconds("decode_ms")}};
+}
+
+StepRecord parse_line(const std::filesystem::path& path, std::string_view line,
+                      std::uint64_t number) {
+  const auto fail = [&](const std::string& what) {
+    fail_file(path, "line " + std::to_string(number) + ": " + what);
+  };
+  const Json json = Json::parse(line, nullptr, false);
+  if (json.is_discarded()) fail("is no JSON");
+  StepRecord step;
+  try {
+    step = from_json(json);
+  } catch (const Error& error) {
+    fail(error.what());
+  }
+  if (step.step != number)
+    fail("expected step " + std::to_string(number) + ", found " + std::to_string(step.step));
+  return step;
+}
+
+// The lines of a file that have an end.
+std::vector<std::string> whole_lines(const std::filesystem::path& path) {
+  const std::vector<std::byte> bytes = read_file(path);
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::vector<std::string> lines;
+  for (std::size_t end = text.find('\n'); end != text.npos; end = text.find('\n')) {
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  return lines;
+}
+
+// Leaves the lines of the first steps, and nothing else.
+void cut_back(const std::filesystem::path& path, std::uint64_t steps) {
+  const std::vector<std::string> lines = whole_lines(path);
+  if (lines.size() < steps) {
+    fail_file(path, "has " + std::to_string(lines.size()) + " steps, and the run goes on behind " +
+                        "step " + std::to_string(steps));
+  }
+  std::string kept;
+  for (std::uint64_t i = 0; i < steps; ++i) kept += lines[i] + '\n';
+  AtomicFile file(path);
+  file.write(std::as_bytes(std::span(kept)));
+  file.commit();
+}
+
+}  // namespace
+
+StepWriter::StepWriter(const std::filesystem::path& path, std::uint64_t steps_kept) : path_(path) {
+  if (steps_kept > 0) cut_back(path, steps_kept);
+  file_.open(path, steps_kept > 0 ? std::ios::app : std::ios::trunc);
+  if (!file_) fail_errno(path_, "cannot be written");
+}
+
+void StepWriter::write(std::span<const StepRecord> steps) {
+  for (const StepRecord& step : steps) file_ << to_line(step);
+  file_.flush();
+  if (!file_) fail_errno(path_, "cannot be written");
+}
+
+std::vector<StepRecord> read_steps(const std::filesystem::path& path) {
+  std::vector<StepRecord> steps;
+  for (const std::string& line : whole_lines(path)) {
+    steps.push_back(parse_line(path, line, steps.size() + 1));
+  }
+  return steps;
+}
+
+}  // namespace gradwire::record
