@@ -334,7 +334,7 @@ class StallingPort final : public OwnerPort {
  public:
   explicit StallingPort(std::size_t others) : others_(others) {}
 
-  void prepare(const TensorPiece&, std::span<float>) override {
+  void prepare(const TensorPiece&, std::span<const float>, std::span<float>) override {
     std::unique_lock lock(mutex_);
     all_ended_.wait_for(lock, 4 * kTimeMax, [this] { return others_ == 0; });
   }

@@ -381,11 +381,44 @@ std::optional<double> StageReader::number_or_off(std::string_view key, double ot
   const SpecArgument* argument = find(key, Place::keyed);
   if (argument == nullptr) return otherwise;
   if (argument->number) return number_within(*argument, key, least, most);
-  if (argument->stages.size() != 1 || argument->stages.front().name != "off" ||
-      !argument->stages.front().arguments.empty()) {
+  if (!is_word(*argument, "off")) {
     fail_argument(key, quoted(key) + " must be 'off' or a number " + range_text(least, most));
   }
   return std::nullopt;
+}
+
+std::optional<double> StageReader::number_or_auto(std::string_view key, double least, double most) {
+  const SpecArgument* argument = find(key, Place::keyed);
+  if (argument == nullptr || is_word(*argument, "auto")) return std::nullopt;
+  if (argument->number) return number_within(*argument, key, least, most);
+  fail_argument(key, quoted(key) + " must be 'auto' or a number " + range_text(least, most));
+}
+
+double StageReader::keyed_number(std::string_view key, double otherwise, double least,
+                                 double most) {
+  const SpecArgument* argument = find(key, Place::keyed);
+  return argument == nullptr ? otherwise : number_within(*argument, key, least, most);
+}
+
+const SpecArgument* StageReader::nested_or_first(std::string_view key) {
+  return check_nested(find(key, Place::keyed_or_first), key);
+}
+
+const SpecArgument* StageReader::nested(std::string_view key) {
+  return check_nested(find(key, Place::keyed), key);
+}
+
+const SpecArgument* StageReader::check_nested(const SpecArgument* argument,
+                                              std::string_view key) const {
+  if (argument != nullptr && argument->stages.empty()) {
+    fail_argument(key, "expected a " + std::string(key) + ", such as 'natural', found a number");
+  }
+  return argument;
+}
+
+bool StageReader::is_word(const SpecArgument& argument, std::string_view word) const {
+  return argument.stages.size() == 1 && argument.stages.front().name == word &&
+         argument.stages.front().arguments.empty();
 }
 
 void StageReader::finish() {

@@ -86,6 +86,13 @@ class StageReader {
   // "off", which gives nothing, or a number in [least, most].
   std::optional<double> number_or_off(std::string_view key, double otherwise, double least,
                                       double most);
+  // "auto", which gives nothing and is the default, or a number in [least, most].
+  std::optional<double> number_or_auto(std::string_view key, double least, double most);
+  // The number with that key.
+  double keyed_number(std::string_view key, double otherwise, double least, double most);
+  // A nested spec, as key or as the first argument without a key; null when it was not given.
+  const SpecArgument* nested_or_first(std::string_view key);
+  const SpecArgument* nested(std::string_view key);
   void finish();
 
   // For errors about the stage or one of its arguments.
@@ -97,6 +104,8 @@ class StageReader {
 
   // The argument, now marked as asked for; null when it was not given.
   const SpecArgument* find(std::string_view key, Place place);
+  bool is_word(const SpecArgument& argument, std::string_view word) const;
+  const SpecArgument* check_nested(const SpecArgument* argument, std::string_view key) const;
   double number_within(const SpecArgument& argument, std::string_view key, double least,
                        double most) const;
 

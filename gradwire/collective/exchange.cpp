@@ -49,8 +49,9 @@ void check_fit(const ExchangeOptions& options, Topology topology, std::size_t el
   }
   if (topology != Topology::ring) return;
   if (options.keeps_uploads) {
-    refuse(topology, "nobody there sees a rank's own message, so none can be used again; take "
-                     "scatter, server or gather");
+    refuse(topology,
+           "nobody there sees a rank's own message, so none can be used again; take "
+           "scatter, server or gather");
   }
   if (options.is_ported && !options.up->summable_from()) {
     refuse(topology, options.up->spec() +
@@ -103,10 +104,10 @@ ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions
   std::vector<std::size_t> sizes;
   for (const TensorShape& tensor : setup.tensors) sizes.push_back(tensor.elements);
   const bool is_shared = setup.topology == Topology::scatter || setup.topology == Topology::ring;
-  const std::size_t segment = options.segment_elements_max > 0
-                                  ? options.segment_elements_max
-                                  : segment_elements(is_shared ? elements / ranks : elements,
-                                                     options.keeps_uploads);
+  const std::size_t segment =
+      options.segment_elements_max > 0
+          ? options.segment_elements_max
+          : segment_elements(is_shared ? elements / ranks : elements, options.keeps_uploads);
   LayoutOptions cut{.ranks = ranks,
                     .unit_elements = std::lcm(buckets, kLineElements),
                     .segment_elements_max = segment,

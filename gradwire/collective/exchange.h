@@ -52,12 +52,13 @@ class OwnerPort {
  public:
   virtual ~OwnerPort() = default;
 
-  // `mean` holds the exact mean of what was sent; what is left in it goes down. Must not change any
-  // memory yet: the exchange may still turn out to be poisoned.
-  virtual void prepare(const TensorPiece& piece, std::span<float> mean) = 0;
+  // `wanted` becomes what goes down for the exact mean of what was sent. Must not change any memory
+  // yet: the exchange may still turn out to be poisoned.
+  virtual void prepare(const TensorPiece& piece, std::span<const float> mean,
+                       std::span<float> wanted) = 0;
 
-  // The exchange is good. `wanted` is what prepare() left, `sent` is what all ranks got for it.
-  virtual void commit(const TensorPiece& piece, std::span<const float> wanted,
+  // The exchange is good: all ranks got `sent` for what prepare() wanted.
+  virtual void commit(const TensorPiece& piece, std::span<const float> mean,
                       std::span<const float> sent) = 0;
 };
 

@@ -130,8 +130,7 @@ void ExchangeBase::prepare_all() {
 std::span<const float> ExchangeBase::prepared(const TensorPiece& piece) {
   if (!setup_.is_ported || setup_.up->needs_whole_tensor()) return values(piece);
   const std::span<float> gradient = means(piece);
-  const std::span<float> target =
-      call_.worker->keeps_values() ? gradient : scratch(piece.elements);
+  const std::span<float> target = call_.worker->keeps_values() ? gradient : scratch(piece.elements);
   call_.worker->prepare(piece, gradient, target);
   return target;
 }
@@ -231,8 +230,7 @@ ExchangeBase::Incoming ExchangeBase::open_upload(Inbox& inbox, const Segment& se
   if (!setup_.keeps_uploads) return open_front(inbox, up_kind_, segment, inbox.peer());
   const auto frame = checked_frame(inbox, up_kind_, segment, inbox.peer());
   if (!frame) refuse_frame(inbox.peer(), frame.error());
-  const auto bytes =
-      frame->header.repeat ? uploads_.at(inbox.peer(), kept_index) : frame->payload;
+  const auto bytes = frame->header.repeat ? uploads_.at(inbox.peer(), kept_index) : frame->payload;
   if (frame->header.repeat && bytes.empty()) {
     refuse_frame(inbox.peer(), {"it repeats what it never sent", kFrameFlagsAt});
   }
@@ -256,7 +254,8 @@ void ExchangeBase::load_uploads(std::span<const std::byte> bytes) {
   std::vector<std::size_t> piece_counts;
   for (const Segment& segment : kept_segments_) piece_counts.push_back(segment.piece_count);
   const auto loaded = uploads_.load(bytes, piece_counts);
-  if (!loaded) throw Error(std::string("the last messages cannot be loaded: ") + loaded.error().what);
+  if (!loaded)
+    throw Error(std::string("the last messages cannot be loaded: ") + loaded.error().what);
 }
 
 ParcelReader ExchangeBase::open_own(const Written& written, const Segment& segment) {

@@ -195,7 +195,8 @@ class ExchangeBase : public Exchange, public Job {
     for (const Piece& piece : layout().pieces_of(segment)) {
       const std::span<const float> mean = mean_of(piece);
       commit(piece,
-             written != nullptr ? SentPiece(*setup_.up, own.next(), workspace_) : SentPiece(), mean);
+             written != nullptr ? SentPiece(*setup_.up, own.next(), workspace_) : SentPiece(),
+             mean);
     }
     station_->presence.tick();
   }

@@ -260,15 +260,15 @@ TEST(ExchangeThread, OneBadValuePoisonsTheExchangeOnAllRanks) {
 // Remembers what it was given, and sends twice the mean.
 class DoublingPort final : public OwnerPort {
  public:
-  void prepare(const TensorPiece&, std::span<float> mean) override {
-    for (float& value : mean) value *= 2;
+  void prepare(const TensorPiece&, std::span<const float> mean, std::span<float> wanted) override {
+    for (std::size_t i = 0; i < mean.size(); ++i) wanted[i] = 2 * mean[i];
     ++prepared;
   }
-  void commit(const TensorPiece& piece, std::span<const float> wanted,
+  void commit(const TensorPiece& piece, std::span<const float> mean,
               std::span<const float> sent) override {
-    EXPECT_EQ(wanted.size(), piece.elements);
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      EXPECT_LE(std::abs(wanted[i] - sent[i]), std::abs(wanted[i]));
+    EXPECT_EQ(mean.size(), piece.elements);
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      EXPECT_LE(std::abs(2 * mean[i] - sent[i]), std::abs(2 * mean[i]));
     }
     ++committed;
   }
@@ -427,7 +427,8 @@ TEST(Topology, AutomaticChoiceFollowsTheBytes) {
   EXPECT_EQ(choose_topology(1 << 20, 8, *codec("qsgd(bits=4)"), nullptr), Topology::scatter);
   EXPECT_EQ(choose_topology(1 << 20, 2, *codec("qsgd(bits=4)"), nullptr), Topology::gather);
   EXPECT_EQ(choose_topology(100, 8, *codec("qsgd(bits=4)"), nullptr), Topology::gather);
-  EXPECT_EQ(choose_topology(100, 8, *codec("qsgd(bits=4)"), codec("natural").get()), Topology::scatter);
+  EXPECT_EQ(choose_topology(100, 8, *codec("qsgd(bits=4)"), codec("natural").get()),
+            Topology::scatter);
 }
 
 }  // namespace

@@ -19,10 +19,9 @@ GatherExchange::GatherExchange(Communicator::Impl& communicator, ExchangeSetup g
     for (std::size_t i = 0; i < frames_.size(); ++i) {
       senders_[peer].push_back(transport.sender(peer, {.lane = Lane::up}, frames_.room(i)));
     }
-    inboxes_[peer] = std::make_unique<Inbox>(transport, peer, Lane::up, frames_.room_bytes_max(),
-                                             keeps_frames()
-                                                 ? frames_.size()
-                                                 : std::min(kInboxRooms, frames_.size()));
+    inboxes_[peer] = std::make_unique<Inbox>(
+        transport, peer, Lane::up, frames_.room_bytes_max(),
+        keeps_frames() ? frames_.size() : std::min(kInboxRooms, frames_.size()));
   }
 }
 

@@ -66,9 +66,9 @@ OwnerExchange::OwnerExchange(Communicator::Impl& communicator, ExchangeSetup giv
           transport.sender(peer, {.lane = Lane::down}, down_frames_.room(i)));
     }
     if (own_chunk().segment_count > 0 && contributes(peer)) {
-      up_inboxes_[peer] = std::make_unique<Inbox>(transport, peer, Lane::up, up_room,
-                                                  inbox_rooms(own_chunk().segment_count,
-                                                              setup().keeps_uploads));
+      up_inboxes_[peer] =
+          std::make_unique<Inbox>(transport, peer, Lane::up, up_room,
+                                  inbox_rooms(own_chunk().segment_count, setup().keeps_uploads));
     }
     if (theirs.segment_count > 0) {
       down_inboxes_[peer] = std::make_unique<Inbox>(
@@ -151,7 +151,7 @@ bool OwnerExchange::reduce_next() {
     send_down(index);
   } else {
     for (const Piece& piece : layout().pieces_of(own_segments()[index])) {
-      is_collecting() ? collect(piece) : average_own(piece, own_mean(piece));
+      is_collecting() ? collect(piece) : static_cast<void>(average_own(piece));
     }
   }
   for (const auto& inbox : up_inboxes_) {
@@ -180,12 +180,20 @@ void OwnerExchange::open_contributions(std::size_t index) {
   poisoned_[index] = poison;
 }
 
-// The exact mean of what was sent, and what the port makes of it.
-void OwnerExchange::average_own(const Piece& piece, std::span<float> mean) {
+// The exact mean of what was sent, and what the port makes of it. Laid out in full only where
+// somebody has to see it again.
+std::span<const float> OwnerExchange::average_own(const Piece& piece) {
+  const bool has_port = call().owner != nullptr;
+  const bool is_whole = down().needs_whole_tensor();
+  const std::span<float> mean = has_port || is_whole ? within(own_mean(piece.part), piece)
+                                                     : scratch(piece.of_tensor.elements);
   average(parcels_, mean);
-  if (call().owner == nullptr) return;
+  if (!has_port) return mean;
   const StopWatch watch(report().decode_seconds);
-  call().owner->prepare(piece.of_tensor, mean);
+  const std::span<float> wanted =
+      is_whole ? within(own_wanted(piece.part), piece) : scratch(piece.of_tensor.elements);
+  call().owner->prepare(piece.of_tensor, mean, wanted);
+  return wanted;
 }
 
 // Sums of few elements are never laid out in full.
@@ -194,7 +202,7 @@ void OwnerExchange::collect(const Piece& piece) {
   Scale& scale = part_scales_[part];
   if (piece.first_in_part == 0) scale.reset(layout().parts[piece.part].elements);
   const std::span<float> mean = scratch(piece.of_tensor.elements);
-  average_own(piece, mean);
+  average(parcels_, mean);
   const StopWatch watch(report().encode_seconds);
   down().collect({.values = mean, .first = piece.first_in_part}, scale);
 }
@@ -207,10 +215,10 @@ void OwnerExchange::measure_parts() {
       down().finish_collecting(part_scales_[i]);
       continue;
     }
-    const bool is_read = down().needs_whole_tensor();
-    const std::size_t part = own_chunk().first_part + i;
-    down().measure(is_read ? own_mean(part) : std::span<const float>(),
-                   rng(parts[i].tensor, Purpose::downlink, rank()), part_scales_[i]);
+    const auto& [tensor, first, elements] = parts[i];
+    const auto mean = down().needs_whole_tensor() ? own_wanted(own_chunk().first_part + i)
+                                                  : means({tensor, first, elements});  // not read
+    down().measure(mean, rng(tensor, Purpose::downlink, rank()), part_scales_[i]);
   }
 }
 
@@ -222,11 +230,10 @@ void OwnerExchange::send_down(std::size_t index) {
   ParcelWriter parcel(memory.subspan(kFrameHeaderBytes), segment.piece_count, weights_[index]);
   bool finite = true;
   for (const Piece& piece : layout().pieces_of(segment)) {
-    // A port still has to see, at the end, what it wanted to send.
-    const bool is_kept = down().needs_whole_tensor() || call().owner != nullptr;
-    const auto mean = is_kept ? own_mean(piece) : scratch(piece.of_tensor.elements);
-    if (!down().needs_whole_tensor()) average_own(piece, mean);
-    finite = encode_down(piece, mean, parcel) && finite;
+    const std::span<const float> wanted =
+        down().needs_whole_tensor() ? std::span<const float>(within(own_wanted(piece.part), piece))
+                                    : average_own(piece);
+    finite = encode_down(piece, wanted, parcel) && finite;
   }
   sent_down_[index] = {.parcel = parcel.bytes(), .finite = finite};
   const bool poison = poisoned_[index] || !finite;
@@ -299,9 +306,9 @@ void OwnerExchange::settle() {
     for (const Piece& piece : layout().pieces_of(segment)) {
       const std::span<float> sent = scratch(piece.of_tensor.elements);
       check(down().decode(parcel.next(), sent, workspace()), rank());
-      const std::span<float> wanted = own_mean(piece);
-      if (!report().poisoned) call().owner->commit(piece.of_tensor, wanted, sent);
-      if (!setup().is_ported) std::copy(sent.begin(), sent.end(), wanted.begin());
+      const std::span<float> mean = within(own_mean(piece.part), piece);
+      if (!report().poisoned) call().owner->commit(piece.of_tensor, mean, sent);
+      if (!setup().is_ported) std::copy(sent.begin(), sent.end(), mean.begin());
     }
   }
 }
@@ -312,7 +319,8 @@ void OwnerExchange::commit_all() {
   }
   std::size_t owner = 0;
   for (std::size_t i = 0; i < layout().segments.size(); ++i) {
-    while (i >= layout().chunks[owner].first_segment + layout().chunks[owner].segment_count) ++owner;
+    while (i >= layout().chunks[owner].first_segment + layout().chunks[owner].segment_count)
+      ++owner;
     const bool is_silent = call().is_repeat || !contributes(rank());
     commit_segment(i, is_silent ? nullptr : &written_[i],
                    [&](const Piece& piece) -> std::span<const float> {
@@ -334,17 +342,26 @@ std::vector<TensorPiece> OwnerExchange::owned() const {
 }
 
 std::span<float> OwnerExchange::own_mean(std::size_t part) {
+  if (setup().is_ported) return own_means_.part(layout(), own_chunk(), part);
   const auto& [tensor, first, elements] = layout().parts[part];
-  if (!setup().is_ported) return means({tensor, first, elements});
-  if (own_means_at_.empty()) {
-    std::size_t at = 0;
-    for (const Part& each : layout().parts_of(own_chunk())) {
-      own_means_at_.push_back(at);
-      at += each.elements;
+  return means({tensor, first, elements});
+}
+
+std::span<float> OwnerExchange::own_wanted(std::size_t part) {
+  return call().owner != nullptr ? own_wanted_.part(layout(), own_chunk(), part) : own_mean(part);
+}
+
+std::span<float> OwnerExchange::ChunkArray::part(const Layout& layout, const Chunk& chunk,
+                                                 std::size_t part) {
+  if (at_.empty()) {
+    std::size_t elements = 0;
+    for (const Part& each : layout.parts_of(chunk)) {
+      at_.push_back(elements);
+      elements += each.elements;
     }
-    own_means_.resize(at);
+    values_.resize(elements);
   }
-  return std::span(own_means_).subspan(own_means_at_[part - own_chunk().first_part], elements);
+  return std::span(values_).subspan(at_[part - chunk.first_part], layout.parts[part].elements);
 }
 
 void OwnerExchange::await_sends() {

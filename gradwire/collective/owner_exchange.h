@@ -35,17 +35,28 @@ class OwnerExchange final : public ExchangeBase {
 
   // By segment of the own chunk.
   void open_contributions(std::size_t index);
-  void average_own(const Piece& piece, std::span<float> mean);
+  std::span<const float> average_own(const Piece& piece);
   void collect(const Piece& piece);
   void measure_parts();
   void send_down(std::size_t index);
   // False if it met what is not finite.
   bool encode_down(const Piece& piece, std::span<const float> mean, ParcelWriter& parcel);
 
-  // Where the owner's mean of a part, or of a piece of it, is laid out until all of it is settled.
+  // A float for each element of the own chunk, part by part.
+  class ChunkArray {
+   public:
+    std::span<float> part(const Layout& layout, const Chunk& chunk, std::size_t part);
+
+   private:
+    std::vector<float> values_;
+    std::vector<std::size_t> at_;  // by part of the chunk
+  };
+  // Where the mean of a part, and what is wanted for it, are laid out if they have to be: the mean
+  // for an owner's port, and both for a downlink's codec that sees the whole part first.
   std::span<float> own_mean(std::size_t part);
-  std::span<float> own_mean(const Piece& piece) {
-    return own_mean(piece.part).subspan(piece.first_in_part, piece.of_tensor.elements);
+  std::span<float> own_wanted(std::size_t part);
+  static std::span<float> within(std::span<float> part, const Piece& piece) {
+    return part.subspan(piece.first_in_part, piece.of_tensor.elements);
   }
   // Frames stay in their rooms until a port has taken them.
   std::size_t inbox_rooms(std::size_t frames, bool keeps_frames) const {
@@ -74,8 +85,8 @@ class OwnerExchange final : public ExchangeBase {
       up_inboxes_;                     // by rank; null for itself and for who is silent
   std::vector<ParcelReader> parcels_;  // by rank
   std::vector<Scale> part_scales_;     // of the means, by part of its chunk
-  std::vector<float> own_means_;       // with a worker's port, whose memory is not free for them
-  std::vector<std::size_t> own_means_at_;  // by part of its chunk
+  ChunkArray own_means_;               // with a worker's port, whose memory is not free for them
+  ChunkArray own_wanted_;
   std::vector<char> poisoned_;
   std::vector<float> weights_;
   FrameStore down_frames_;

@@ -193,7 +193,8 @@ void RingExchange::commit_all() {
     for (const Piece& piece : layout().pieces_of(segment)) {
       const std::span<float> mean = scratch(piece.of_tensor.elements);
       check(down().decode(means_came.next(), mean, workspace()), rank_behind(1));
-      const auto payload = own_frames_.size() > 0 ? own.next() : std::as_bytes(values(piece.of_tensor));
+      const auto payload =
+          own_frames_.size() > 0 ? own.next() : std::as_bytes(values(piece.of_tensor));
       commit(piece, SentPiece(up(), payload, workspace()), mean);
     }
     station().presence.tick();

@@ -4,7 +4,8 @@
 //
 // A method is made once for a list of tensors, on all ranks alike. Exchanges start as soon as the
 // tensors that travel together have been submitted, and run on the communicator's progress thread.
-// Memory is keyed by the tensors' names. For one thread at a time; the communicator must outlive it.
+// Memory is keyed by the tensors' names. For one thread at a time; the communicator must outlive
+// it.
 #pragma once
 
 #include <cstddef>
@@ -121,9 +122,9 @@ class Method {
 
 struct MethodOptions {
   Topology topology = Topology::automatic;
-  std::size_t server = 0;          // the rank that owns all, with Topology::server
-  bool server_contributes = true;  // false: it only averages, and gives no gradients
-  std::uint64_t seed = 0;          // the same on all ranks
+  std::size_t server = 0;                // the rank that owns all, with Topology::server
+  bool server_contributes = true;        // false: it only averages, and gives no gradients
+  std::uint64_t seed = 0;                // the same on all ranks
   std::size_t segment_elements_max = 0;  // see ExchangeOptions
 
   // Tensors travel together until they have this many elements: enough that a round trip is worth

@@ -86,36 +86,43 @@ bool same_bits(std::span<const float> a, std::span<const float> b) {
   return std::ranges::equal(std::as_bytes(a), std::as_bytes(b));
 }
 
-void check_fit(const ArraysByKey& first, const ArraysByKey& other, std::size_t old_rank) {
-  for (const auto& [key, array] : other) {
-    if (!first.contains(key)) refuse(0, "has no " + quoted(*array));
+// Whether the arrays of an old rank are those of another one, the model. A silent rank has none of
+// the workers'.
+void check_arrays(const MethodState& model, const MethodState& other) {
+  const ArraysByKey of_model = common_arrays(model);
+  const ArraysByKey of_other = common_arrays(other);
+  const std::string than_model = " than rank " + std::to_string(model.rank);
+  for (const auto& [key, array] : of_other) {
+    if (!of_model.contains(key)) refuse(model.rank, "has no " + quoted(*array));
   }
-  for (const auto& [key, array] : first) {
-    const auto found = other.find(key);
-    if (found == other.end()) refuse(old_rank, "has no " + quoted(*array));
+  for (const auto& [key, array] : of_model) {
+    if (other.is_silent && array->sharing == Sharing::worker) continue;
+    const auto found = of_other.find(key);
+    if (found == of_other.end()) refuse(other.rank, "has no " + quoted(*array));
     const StateArray& same = *found->second;
     if (same.sharing != array->sharing || same.values.size() != array->values.size()) {
-      refuse(old_rank, "has another length or kind of " + quoted(*array) +
-                           " than rank 0: " + std::to_string(same.values.size()) + " values, not " +
-                           std::to_string(array->values.size()));
+      refuse(other.rank, "has another length or kind of " + quoted(*array) + than_model + ": " +
+                             std::to_string(same.values.size()) + " values, not " +
+                             std::to_string(array->values.size()));
     }
     if (array->sharing == Sharing::replicated && !same_bits(same.values, array->values)) {
-      refuse(old_rank, "has other values in " + quoted(*array) +
-                           " than rank 0: were they saved at the same step?");
+      refuse(other.rank, "has other values in " + quoted(*array) + than_model +
+                             ": were they saved at the same step?");
     }
   }
 }
 
 // In double, added in the order of the ranks and rounded once.
-std::vector<float> mean_of(std::span<const ArraysByKey> old, const StateArray& array) {
+std::vector<float> mean_of(std::span<const ArraysByKey> workers, const StateArray& array) {
+  const ArrayKey key(array.memory, array.tensor, array.first);
   std::vector<double> sum(array.values.size());
-  for (const ArraysByKey& arrays : old) {
-    const StateArray& one = *arrays.at(ArrayKey(array.memory, array.tensor, array.first));
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += double{one.values[i]};
+  for (const ArraysByKey& arrays : workers) {
+    const std::vector<float>& values = arrays.at(key)->values;
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += double{values[i]};
   }
   std::vector<float> mean(sum.size());
-  const auto ranks = static_cast<double>(old.size());
-  for (std::size_t i = 0; i < sum.size(); ++i) mean[i] = static_cast<float>(sum[i] / ranks);
+  const auto count = static_cast<double>(workers.size());
+  for (std::size_t i = 0; i < sum.size(); ++i) mean[i] = static_cast<float>(sum[i] / count);
   return mean;
 }
 
@@ -156,15 +163,35 @@ std::string differences(std::span<const StateTensor> ours, std::span<const State
   return text.empty() ? difference_of_order(ours, saved) : text;
 }
 
+void check_fit(const MethodState& ours, const MethodState& saved) {
+  std::string list;
+  const auto add = [&list](const std::string& what) { list += (list.empty() ? "" : "; ") + what; };
+  const auto compare = [&](const char* what, const std::string& here, const std::string& there) {
+    if (here != there) add(std::string(what) + " is '" + here + "', saved was '" + there + "'");
+  };
+  compare("the method", ours.spec, saved.spec);
+  compare("the topology", ours.topology, saved.topology);
+  compare("this rank", std::to_string(ours.rank) + " of " + std::to_string(ours.ranks),
+          std::to_string(saved.rank) + " of " + std::to_string(saved.ranks));
+  if (const std::string tensors = differences(ours.tensors, saved.tensors); !tensors.empty()) {
+    add(tensors);
+  }
+  if (!list.empty()) throw Error("the saved state does not fit: " + list);
+}
+
 MethodState reshare(std::span<const MethodState> old, std::size_t rank, std::size_t ranks) {
   GW_CHECK(rank < ranks);
   check_same_run(old);
-  std::vector<ArraysByKey> common;
-  for (const MethodState& state : old) common.push_back(common_arrays(state));
-  for (std::size_t i = 1; i < old.size(); ++i) check_fit(common[0], common[i], i);
+  const auto first_worker = std::ranges::find(old, false, &MethodState::is_silent);
+  const MethodState& model = first_worker != old.end() ? *first_worker : old.front();
+  std::vector<ArraysByKey> workers;
+  for (const MethodState& state : old) {
+    check_arrays(model, state);
+    if (!state.is_silent) workers.push_back(common_arrays(state));
+  }
 
-  const bool is_same_number = old.size() == ranks;
-  const MethodState& from = old[is_same_number ? rank : 0];
+  const bool keeps_own = old.size() == ranks && !old[rank].is_silent;
+  const MethodState& from = keeps_own ? old[rank] : model;
   MethodState state{.spec = from.spec,
                     .topology = from.topology,
                     .rank = rank,
@@ -173,12 +200,13 @@ MethodState reshare(std::span<const MethodState> old, std::size_t rank, std::siz
                     .arrays = {},
                     .numbers = from.numbers,
                     .blobs = {},
-                    .is_reshared = true};
+                    .is_reshared = true,
+                    .is_silent = false};
   for (const StateArray& array : from.arrays) {
     if (array.sharing == Sharing::owner) continue;
     state.arrays.push_back(array);
-    if (array.sharing == Sharing::worker && !is_same_number) {
-      state.arrays.back().values = mean_of(common, array);
+    if (array.sharing == Sharing::worker && !keeps_own) {
+      state.arrays.back().values = mean_of(workers, array);
     }
   }
   append_owned(old, state.arrays);

@@ -47,6 +47,7 @@ struct MethodState {
   std::map<std::string, double> numbers;                // counters and such
   std::map<std::string, std::vector<std::byte>> blobs;  // mean nothing to other ranks or groups
   bool is_reshared = false;                             // no blobs: lazy methods upload once
+  bool is_silent = false;  // of a server that only averages: it has no workers' memories
 
   bool operator==(const MethodState&) const = default;
 };
@@ -56,11 +57,15 @@ struct MethodState {
 // equal.
 std::string differences(std::span<const StateTensor> ours, std::span<const StateTensor> saved);
 
+// Whether a saved state is one of the method that `ours` describes, whose arrays do not matter: the
+// same spec, topology, tensors and place among the ranks. Throws Error that lists what differs.
+void check_fit(const MethodState& ours, const MethodState& saved);
+
 // The state of `rank` among `ranks`, made of the states of all old ranks, in their order. Workers'
 // memories keep their mean: every new rank takes it, or, where there are as many ranks as before,
 // its own. Replicated ones are taken over, and owners' are all given, sorted by tensor and first
-// element, so that each rank finds what it owns now. Numbers are those of old rank 0, or the rank's
-// own where there are as many ranks as before. Throws Error where the old states do not fit
+// element, so that each rank finds what it owns now. Numbers are those of the first old worker, or
+// the rank's own where it keeps its memories. Throws Error where the old states do not fit
 // together.
 MethodState reshare(std::span<const MethodState> old, std::size_t rank, std::size_t ranks);
 

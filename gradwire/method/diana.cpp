@@ -1,0 +1,82 @@
+// diana(C): v = g - h_i; sends c = C(v); h_i += alpha c; ghat = h + mean c; h += alpha mean c.
+// With a downlink D, the owner holds hbar, the mean of the h_i: ghat = hbar + a; hbar += alpha a;
+// sends q = D(ghat - H); all: out = H + q; H += beta q.
+// With momentum: m = momentum m + (1 - momentum) ghat; out = m. In this form a prox that follows
+// with the same step size finds the right point.
+#include "gradwire/kernel/combine.h"
+#include "gradwire/method/rules.h"
+#include "gradwire/method/scaling.h"
+
+namespace gradwire {
+namespace {
+
+class DianaRule final : public Rule {
+ public:
+  DianaRule(Workplace& place, const DianaOptions& options)
+      : Rule(place),
+        momentum_(static_cast<float>(options.momentum)),
+        shift_(place.add_memory("shift", Sharing::worker)),
+        all_(place.add_memory(place.has_downlink ? "downlink shift" : "mean shift",
+                              Sharing::replicated)),
+        owner_(place.has_downlink ? place.add_owner_memory("mean shift") : 0),
+        average_(momentum_ > 0 ? place.add_memory("momentum", Sharing::replicated) : 0) {
+    for (const MethodTensor& tensor : place.tensors) {
+      alphas_.push_back(static_cast<float>(
+          options.alpha.value_or(1 / (2 * (1 + omega(*place.codecs.up, tensor.elements()))))));
+      rates_.push_back(place.has_downlink ? down_rate(*place.codecs.down, tensor.elements())
+                                          : alphas_.back());
+    }
+  }
+
+  MethodTraits traits() const override { return {.owns_momentum = momentum_ > 0}; }
+
+  void prepare(const TensorPiece& piece, std::span<const float> gradient,
+               std::span<float> values) override {
+    kernel::combine(context().weight, gradient, -1, memory(shift_, piece), values);  // g - h_i
+  }
+
+  void commit(const TensorPiece& piece, const SentPiece& sent, std::span<const float> mean,
+              std::span<float> result) override {
+    sent.add(alphas_[piece.tensor], memory(shift_, piece));  // h_i += alpha c
+    kernel::follow(memory(all_, piece), mean, rates_[piece.tensor], result);
+    if (momentum_ == 0) return;
+    const std::span<float> average = memory(average_, piece);
+    kernel::combine(momentum_, average, 1 - momentum_, result, average);
+    std::copy(average.begin(), average.end(), result.begin());
+  }
+
+  void prepare_down(const TensorPiece& piece, std::span<const float> mean,
+                    std::span<float> wanted) override {
+    kernel::combine(1, memory(owner_, piece), 1, mean, wanted);   // ghat = hbar + a
+    kernel::combine(1, wanted, -1, memory(all_, piece), wanted);  // ghat - H
+  }
+  void commit_down(const TensorPiece& piece, std::span<const float> mean,
+                   std::span<const float> /*sent*/) override {
+    const std::span<float> exact = memory(owner_, piece);
+    kernel::combine(1, exact, alphas_[piece.tensor], mean, exact);  // hbar += alpha a
+  }
+
+ private:
+  // beta: a codec that contracts moves H to what was sent; one that is right on average, less far.
+  static float down_rate(const Codec& down, std::size_t elements) {
+    const Guarantee guarantee = down.guarantee(elements);
+    const bool is_unbiased = guarantee.kind == Guarantee::Kind::unbiased;
+    return is_unbiased ? static_cast<float>(1 / (1 + guarantee.constant)) : 1.0F;
+  }
+
+  const float momentum_;
+  const std::size_t shift_;
+  const std::size_t all_;
+  const std::size_t owner_;
+  const std::size_t average_;
+  std::vector<float> alphas_;  // by tensor
+  std::vector<float> rates_;   // of what all ranks hold
+};
+
+}  // namespace
+
+std::unique_ptr<Rule> make_diana_rule(Workplace& place, const DianaOptions& options) {
+  return std::make_unique<DianaRule>(place, options);
+}
+
+}  // namespace gradwire

@@ -1,0 +1,44 @@
+// The memory of what did not go down, at the owner of a chunk: w = a + e_o; sends q = D(w);
+// e_o = w - q. For the methods whose downlink has an error memory.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "gradwire/kernel/combine.h"
+#include "gradwire/method/rule.h"
+#include "gradwire/method/scaling.h"
+
+namespace gradwire {
+
+class DownlinkError {
+ public:
+  // Without a downlink that rounds, nothing is kept.
+  explicit DownlinkError(Workplace& place) : place_(place), scales_(place.tensors.size(), 1.0F) {
+    if (!place.has_downlink) return;
+    error_ = place.add_owner_memory("downlink error");
+    scales_ = contraction_scales(*place.codecs.down, place.tensors);
+  }
+
+  // What all ranks multiply by that what came down.
+  float scale(std::size_t tensor) const { return scales_[tensor]; }
+
+  // `mean` is to be multiplied by `up_scale`, and the memory by `factor`.
+  void prepare(const TensorPiece& piece, std::span<const float> mean, float up_scale, float factor,
+               std::span<float> wanted) {
+    kernel::combine(up_scale, mean, factor, place_.memories[error_].at(piece), wanted);
+  }
+  void commit(const TensorPiece& piece, std::span<const float> mean, float up_scale, float factor,
+              std::span<const float> sent) {
+    const std::span<float> error = place_.memories[error_].at(piece);
+    kernel::combine(up_scale, mean, factor, error, error);
+    kernel::combine(1, error, -scales_[piece.tensor], sent, error);
+  }
+
+ private:
+  Workplace& place_;
+  std::size_t error_ = 0;
+  std::vector<float> scales_;
+};
+
+}  // namespace gradwire

@@ -1,0 +1,70 @@
+// ef(C): v = g + e; sends c = C(v); e = v - c; out = mean c.
+#include "gradwire/kernel/combine.h"
+#include "gradwire/kernel/copy.h"
+#include "gradwire/method/downlink_error.h"
+#include "gradwire/method/rate_unit.h"
+#include "gradwire/method/rules.h"
+#include "gradwire/method/scaling.h"
+
+namespace gradwire {
+namespace {
+
+class EfRule final : public Rule {
+ public:
+  explicit EfRule(Workplace& place)
+      : Rule(place),
+        error_(place.add_memory("error", Sharing::worker)),
+        downlink_(place),
+        scales_(contraction_scales(*place.codecs.up, place.tensors)),
+        unit_(place.tensors) {}
+
+  bool keeps_values() const override { return true; }
+
+  void prepare(const TensorPiece& piece, std::span<const float> gradient,
+               std::span<float> values) override {
+    kernel::combine(context().weight, gradient, factor(piece), memory(error_, piece), values);
+  }
+
+  void commit(const TensorPiece& piece, const SentPiece& sent, std::span<const float> mean,
+              std::span<float> result) override {
+    const float scale = scales_[piece.tensor];
+    if (!sent.is_silent()) {
+      sent.add(-scale, result);  // v - c
+      kernel::copy_streamed(std::as_bytes(std::span<const float>(result)),
+                            std::as_writable_bytes(memory(error_, piece)).data());
+    }
+    const float out_scale = place().has_downlink ? downlink_.scale(piece.tensor) : scale;
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = out_scale * mean[i];
+  }
+
+  void prepare_down(const TensorPiece& piece, std::span<const float> mean,
+                    std::span<float> wanted) override {
+    downlink_.prepare(piece, mean, scales_[piece.tensor], factor(piece), wanted);
+  }
+  void commit_down(const TensorPiece& piece, std::span<const float> mean,
+                   std::span<const float> sent) override {
+    downlink_.commit(piece, mean, scales_[piece.tensor], factor(piece), sent);
+  }
+
+  void on_settled(std::size_t first, std::size_t last, bool poisoned) override {
+    if (!poisoned) unit_.commit(first, last, context().learning_rate);
+  }
+  void on_save(MethodState& state) const override { unit_.save(state); }
+  void on_load(const MethodState& state) override { unit_.load(state); }
+
+ private:
+  float factor(const TensorPiece& piece) const {
+    return unit_.factor(piece.tensor, context().learning_rate);
+  }
+
+  const std::size_t error_;
+  DownlinkError downlink_;
+  const std::vector<float> scales_;
+  RateUnit unit_;
+};
+
+}  // namespace
+
+std::unique_ptr<Rule> make_ef_rule(Workplace& place) { return std::make_unique<EfRule>(place); }
+
+}  // namespace gradwire

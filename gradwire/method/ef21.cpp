@@ -1,0 +1,58 @@
+// ef21(C): v = g - s; sends c = C(v); s += c; S += mean c; out = S.
+// With a downlink D, S stays with the owner: sends q = D(S - H); all: H += q; out = H.
+#include "gradwire/kernel/combine.h"
+#include "gradwire/method/rules.h"
+#include "gradwire/method/scaling.h"
+
+namespace gradwire {
+namespace {
+
+class Ef21Rule final : public Rule {
+ public:
+  explicit Ef21Rule(Workplace& place)
+      : Rule(place),
+        shift_(place.add_memory("shift", Sharing::worker)),
+        all_(place.add_memory(place.has_downlink ? "downlink shift" : "mean shift",
+                              Sharing::replicated)),
+        owner_(place.has_downlink ? place.add_owner_memory("mean shift") : 0),
+        scales_(contraction_scales(*place.codecs.up, place.tensors)),
+        down_scales_(contraction_scales(*place.codecs.down, place.tensors)) {}
+
+  void prepare(const TensorPiece& piece, std::span<const float> gradient,
+               std::span<float> values) override {
+    kernel::combine(context().weight, gradient, -1, memory(shift_, piece), values);  // g - s
+  }
+
+  void commit(const TensorPiece& piece, const SentPiece& sent, std::span<const float> mean,
+              std::span<float> result) override {
+    const auto& scales = place().has_downlink ? down_scales_ : scales_;
+    const std::span<float> all = memory(all_, piece);
+    sent.add(scales_[piece.tensor], memory(shift_, piece));    // s += c
+    kernel::combine(1, all, scales[piece.tensor], mean, all);  // S += a, or H += q
+    std::copy(all.begin(), all.end(), result.begin());
+  }
+
+  void prepare_down(const TensorPiece& piece, std::span<const float> mean,
+                    std::span<float> wanted) override {
+    kernel::combine(1, memory(owner_, piece), scales_[piece.tensor], mean, wanted);
+    kernel::combine(1, wanted, -1, memory(all_, piece), wanted);  // (S + a) - H
+  }
+  void commit_down(const TensorPiece& piece, std::span<const float> mean,
+                   std::span<const float> /*sent*/) override {
+    const std::span<float> exact = memory(owner_, piece);
+    kernel::combine(1, exact, scales_[piece.tensor], mean, exact);  // S += a
+  }
+
+ private:
+  const std::size_t shift_;
+  const std::size_t all_;
+  const std::size_t owner_;
+  const std::vector<float> scales_;
+  const std::vector<float> down_scales_;
+};
+
+}  // namespace
+
+std::unique_ptr<Rule> make_ef21_rule(Workplace& place) { return std::make_unique<Ef21Rule>(place); }
+
+}  // namespace gradwire

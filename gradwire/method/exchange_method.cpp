@@ -1,0 +1,338 @@
+#include "gradwire/method/exchange_method.h"
+
+#include <cmath>
+
+#include "gradwire/core/check.h"
+#include "gradwire/core/error.h"
+
+namespace gradwire {
+
+std::size_t MethodTensor::elements() const {
+  std::size_t elements = 1;
+  for (const std::size_t dimension : shape) elements *= dimension;
+  return elements;
+}
+
+std::size_t Workplace::add_memory(std::string name, Sharing sharing, MemoryUnit unit) {
+  memories.emplace_back(std::move(name), sharing, tensors, unit);
+  return memories.size() - 1;
+}
+
+std::size_t Workplace::add_owner_memory(std::string name) {
+  memories.emplace_back(std::move(name), Sharing::owner, tensors, owned);
+  return memories.size() - 1;
+}
+
+namespace {
+
+// Tensors of a group count from its first, those of a rule from the first of all.
+TensorPiece in_all(TensorPiece piece, std::size_t first) {
+  piece.tensor += first;
+  return piece;
+}
+
+class WorkerHalf final : public WorkerPort {
+ public:
+  WorkerHalf(Rule& rule, std::size_t first) : rule_(rule), first_(first) {}
+
+  bool keeps_values() const override { return rule_.keeps_values(); }
+  void prepare(const TensorPiece& piece, std::span<const float> gradient,
+               std::span<float> values) override {
+    rule_.prepare(in_all(piece, first_), gradient, values);
+  }
+  void commit(const TensorPiece& piece, const SentPiece& sent, std::span<const float> mean,
+              std::span<float> result) override {
+    rule_.commit(in_all(piece, first_), sent, mean, result);
+  }
+
+ private:
+  Rule& rule_;
+  const std::size_t first_;
+};
+
+class OwnerHalf final : public OwnerPort {
+ public:
+  OwnerHalf(Rule& rule, std::size_t first) : rule_(rule), first_(first) {}
+
+  void prepare(const TensorPiece& piece, std::span<const float> mean,
+               std::span<float> wanted) override {
+    rule_.prepare_down(in_all(piece, first_), mean, wanted);
+  }
+  void commit(const TensorPiece& piece, std::span<const float> mean,
+              std::span<const float> sent) override {
+    rule_.commit_down(in_all(piece, first_), mean, sent);
+  }
+
+ private:
+  Rule& rule_;
+  const std::size_t first_;
+};
+
+// Tensors that travel together.
+struct Group {
+  std::size_t first = 0;
+  std::size_t last = 0;  // one behind
+  std::unique_ptr<WorkerHalf> worker = {};
+  std::unique_ptr<OwnerHalf> owner = {};
+  std::vector<std::span<const float>> values = {};
+  std::unique_ptr<Exchange> exchange = {};  // goes first: it waits for what was started
+};
+
+std::vector<Group> cut_groups(const std::vector<MethodTensor>& tensors, std::size_t elements_min) {
+  std::vector<Group> groups;
+  std::size_t elements = elements_min;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (elements >= elements_min) {
+      groups.push_back({.first = i});
+      elements = 0;
+    }
+    elements += tensors[i].elements();
+    groups.back().last = i + 1;
+  }
+  return groups;
+}
+
+std::size_t total_elements(const std::vector<MethodTensor>& tensors) {
+  std::size_t elements = 0;
+  for (const MethodTensor& tensor : tensors) elements += tensor.elements();
+  return elements;
+}
+
+Topology choose(const std::vector<MethodTensor>& tensors, std::size_t ranks, const Codecs& codecs,
+                RuleKind kind) {
+  const std::size_t elements = total_elements(tensors);
+  if (kind == RuleKind::lazy) return choose_exact_topology(elements, ranks, *codecs.up);
+  return choose_topology(elements, ranks, *codecs.up, codecs.down.get());
+}
+
+class ExchangeMethod final : public Method {
+ public:
+  ExchangeMethod(Communicator& communicator, std::vector<MethodTensor> tensors, MethodSetup setup,
+                 const MethodOptions& options);
+
+  const std::string& spec() const override { return setup_.spec; }
+  MethodTraits traits() const override { return rule_->traits(); }
+  Topology topology() const override { return topology_; }
+
+  void begin(const StepContext& context) override;
+  void submit(std::size_t tensor, std::span<float> gradient) override;
+  MethodReport finish() override;
+
+  MethodState save() const override;
+  void load(const MethodState& state) override;
+  std::vector<TensorPiece> owned() const override { return place_.owned; }
+  void rescale(float factor) override;
+  std::size_t memory_bytes() const override;
+
+ private:
+  void make_exchanges(const Codecs& codecs);
+  void start(Group& group, bool is_repeat);
+  void settle(Group& group, MethodReport& report);
+  MethodState empty_state() const;
+  bool is_ported() const { return setup_.kind != RuleKind::plain; }
+
+  Communicator& communicator_;
+  const MethodSetup setup_;
+  Topology topology_;
+  Workplace place_;
+  std::unique_ptr<Rule> rule_;
+  std::vector<Group> groups_;  // go first: exchanges work with the rule
+  std::size_t submitted_ = 0;
+  bool is_begun_ = false;
+};
+
+ExchangeMethod::ExchangeMethod(Communicator& communicator, std::vector<MethodTensor> tensors,
+                               MethodSetup setup, const MethodOptions& options)
+    : communicator_(communicator),
+      setup_(std::move(setup)),
+      topology_(options.topology != Topology::automatic
+                    ? options.topology
+                    : choose(tensors, communicator.size(), setup_.codecs, setup_.kind)) {
+  const bool has_silent_server = topology_ == Topology::server && !options.server_contributes;
+  place_.workers = communicator.size() - (has_silent_server ? 1 : 0);
+  place_.is_silent = has_silent_server && communicator.rank() == options.server;
+  place_.tensors = std::move(tensors);
+  place_.options = options;
+  place_.gradients.resize(place_.tensors.size());
+  const bool is_whole = setup_.kind == RuleKind::lazy;
+  groups_ = cut_groups(place_.tensors, is_whole ? std::size_t(-1) : options.group_elements);
+  make_exchanges(setup_.codecs);
+  rule_ = setup_.make_rule(place_);
+  for (Group& group : groups_) {
+    group.worker = std::make_unique<WorkerHalf>(*rule_, group.first);
+    group.owner = std::make_unique<OwnerHalf>(*rule_, group.first);
+  }
+}
+
+void ExchangeMethod::make_exchanges(const Codecs& codecs) {
+  place_.owned.clear();
+  for (Group& group : groups_) {
+    std::vector<TensorShape> shapes;
+    for (std::size_t i = group.first; i < group.last; ++i) {
+      shapes.push_back({place_.tensors[i].name, place_.tensors[i].elements()});
+    }
+    group.exchange.reset();
+    group.exchange = make_exchange(communicator_, std::move(shapes),
+                                   {.up = codecs.up,
+                                    .down = codecs.down,
+                                    .topology = topology_,
+                                    .server = place_.options.server,
+                                    .server_contributes = place_.options.server_contributes,
+                                    .seed = place_.options.seed,
+                                    .segment_elements_max = place_.options.segment_elements_max,
+                                    .is_ported = is_ported(),
+                                    .keeps_uploads = setup_.kind == RuleKind::lazy});
+    for (const TensorPiece& piece : group.exchange->owned()) {
+      place_.owned.push_back(in_all(piece, group.first));
+    }
+  }
+  place_.codecs = codecs;
+  if (!place_.codecs.down) place_.codecs.down = codecs.up;
+  const bool has_owners = topology_ == Topology::scatter || topology_ == Topology::server;
+  place_.has_downlink = has_owners && place_.codecs.down->spec() != "none";
+}
+
+void ExchangeMethod::begin(const StepContext& context) {
+  if (is_begun_) throw Error("a step was begun before the last one was finished");
+  if (!std::isfinite(context.weight) || context.weight < 0) {
+    throw Error("the weight of a worker must be a number from 0 on");
+  }
+  const MethodTraits traits = rule_->traits();
+  if (traits.needs_parameters && context.parameters.size() != place_.tensors.size()) {
+    throw Error(spec() + " needs the parameters of every tensor in each step");
+  }
+  if (traits.needs_old_gradient && !context.gradient_at) {
+    throw Error(spec() + " needs a way to compute gradients at older parameters");
+  }
+  place_.context = context;
+  if (const Codecs codecs = rule_->on_begin(); codecs.up != place_.codecs.up) {
+    make_exchanges(codecs);
+  }
+  submitted_ = 0;
+  is_begun_ = true;
+}
+
+void ExchangeMethod::submit(std::size_t tensor, std::span<float> gradient) {
+  if (!is_begun_) throw Error("a gradient was submitted before the step was begun");
+  if (tensor != submitted_ || tensor >= place_.tensors.size()) {
+    throw Error("tensors are submitted in their order: expected number " +
+                std::to_string(submitted_) + ", got " + std::to_string(tensor));
+  }
+  if (gradient.size() != place_.tensors[tensor].elements()) {
+    throw Error("tensor '" + place_.tensors[tensor].name + "' has " +
+                std::to_string(place_.tensors[tensor].elements()) + " elements, its gradient " +
+                std::to_string(gradient.size()));
+  }
+  place_.gradients[tensor] = gradient;
+  ++submitted_;
+  if (rule_->traits().needs_whole_gradient) return;
+  for (Group& group : groups_) {
+    if (group.last == submitted_) start(group, false);
+  }
+}
+
+void ExchangeMethod::start(Group& group, bool is_repeat) {
+  const auto gradients = std::span(place_.gradients).subspan(group.first, group.last - group.first);
+  group.values.assign(gradients.begin(), gradients.end());
+  ExchangeCall call{.step = place_.context.step, .means = gradients, .is_repeat = is_repeat};
+  if (is_ported()) {
+    call.worker = group.worker.get();
+    if (place_.has_downlink) call.owner = group.owner.get();
+  } else {
+    call.weight = place_.context.weight;
+    call.values = group.values;
+  }
+  group.exchange->start(call);
+}
+
+MethodReport ExchangeMethod::finish() {
+  if (!is_begun_ || submitted_ != place_.tensors.size()) {
+    throw Error("a step was finished with " + std::to_string(is_begun_ ? submitted_ : 0) + " of " +
+                std::to_string(place_.tensors.size()) + " tensors submitted");
+  }
+  is_begun_ = false;
+  bool is_repeat = false;
+  if (rule_->traits().needs_whole_gradient) {
+    is_repeat = !place_.is_silent && rule_->on_whole_gradient();
+    for (Group& group : groups_) start(group, is_repeat);
+  }
+  MethodReport report{.uploads = is_repeat || place_.is_silent ? 0u : 1u,
+                      .uploads_skipped = is_repeat ? 1u : 0u};
+  for (Group& group : groups_) settle(group, report);
+  return report;
+}
+
+void ExchangeMethod::settle(Group& group, MethodReport& report) {
+  const ExchangeReport part = group.exchange->finish();
+  rule_->on_settled(group.first, group.last, part.poisoned);
+  ++report.exchanges;
+  report.poisoned += part.poisoned ? 1 : 0;
+  report.message_bytes += part.message_bytes;
+  report.bytes_sent += part.bytes_sent;
+  report.bytes_received += part.bytes_received;
+  report.encode_seconds += part.encode_seconds;
+  report.exchange_seconds += part.exchange_seconds;
+  report.decode_seconds += part.decode_seconds;
+}
+
+// What tells this method's states from others.
+MethodState ExchangeMethod::empty_state() const {
+  MethodState state;
+  state.spec = spec();
+  state.topology = name(topology_);
+  state.rank = communicator_.rank();
+  state.ranks = communicator_.size();
+  for (const auto& [tensor, shape] : place_.tensors) state.tensors.push_back({tensor, shape});
+  return state;
+}
+
+MethodState ExchangeMethod::save() const {
+  GW_CHECK(!is_begun_);
+  MethodState state = empty_state();
+  for (const Memory& memory : place_.memories) memory.save(state);
+  if (setup_.kind == RuleKind::lazy) {
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      state.blobs["uploads " + std::to_string(i)] = groups_[i].exchange->save_uploads();
+    }
+  }
+  rule_->on_save(state);
+  return state;
+}
+
+void ExchangeMethod::load(const MethodState& state) {
+  GW_CHECK(!is_begun_);
+  check_fit(empty_state(), state);
+  for (Memory& memory : place_.memories) memory.load(state);
+  if (setup_.kind == RuleKind::lazy && !state.is_reshared) {
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      const auto blob = state.blobs.find("uploads " + std::to_string(i));
+      if (blob == state.blobs.end()) throw Error("the saved state has no last uploads");
+      groups_[i].exchange->load_uploads(blob->second);
+    }
+  }
+  rule_->on_load(state);
+}
+
+void ExchangeMethod::rescale(float factor) {
+  GW_CHECK(!is_begun_);
+  for (Memory& memory : place_.memories) memory.rescale(factor);
+  rule_->on_rescale();
+}
+
+std::size_t ExchangeMethod::memory_bytes() const {
+  std::size_t bytes = rule_->extra_bytes();
+  for (const Memory& memory : place_.memories) bytes += memory.bytes();
+  for (const Group& group : groups_) bytes += group.exchange->upload_bytes();
+  return bytes;
+}
+
+}  // namespace
+
+std::unique_ptr<Method> make_exchange_method(Communicator& communicator,
+                                             std::vector<MethodTensor> tensors, MethodSetup setup,
+                                             const MethodOptions& options) {
+  return std::make_unique<ExchangeMethod>(communicator, std::move(tensors), std::move(setup),
+                                          options);
+}
+
+}  // namespace gradwire

@@ -1,0 +1,35 @@
+// The method around a rule: tensors in groups, an exchange for each group, memories kept, saved and
+// loaded.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gradwire/collective/communicator.h"
+#include "gradwire/method/method.h"
+#include "gradwire/method/rule.h"
+
+namespace gradwire {
+
+// How much of the machinery a rule needs.
+enum class RuleKind {
+  plain,   // sends gradients and takes the mean as it is
+  ported,  // prepares what is sent, and commits what came
+  lazy,    // the same, all tensors at once, and may let its last message be used again
+};
+
+struct MethodSetup {
+  std::string spec;
+  Codecs codecs;
+  RuleKind kind = RuleKind::plain;
+  std::function<std::unique_ptr<Rule>(Workplace&)> make_rule;
+};
+
+// Throws what make_exchange throws.
+std::unique_ptr<Method> make_exchange_method(Communicator& communicator,
+                                             std::vector<MethodTensor> tensors, MethodSetup setup,
+                                             const MethodOptions& options);
+
+}  // namespace gradwire

@@ -1,0 +1,194 @@
+// lasg(C) and sasg(C): who needs to speak at all. With x the model, xhat the model at the worker's
+// last upload and D the window, a worker skips its upload if
+//   |g(x) - g(xhat)|^2 <= (1/N^2) sum_{d=1..D} a_d |x^(t+1-d) - x^(t-d)|^2,    a_d = N / gamma,
+// both gradients of the same batch; but never in its first D steps, nor when its last upload is too
+// old. What it sends otherwise is ef's: v = g + e; u = C(v); e = v - u (lasg: v = g, no memory).
+// out = gamma mean u, an update. Uploads are kept without gamma, so that a change of it reaches old
+// ones.
+#include <cmath>
+#include <deque>
+
+#include "gradwire/kernel/combine.h"
+#include "gradwire/kernel/sums.h"
+#include "gradwire/method/distance.h"
+#include "gradwire/method/rate_unit.h"
+#include "gradwire/method/rules.h"
+#include "gradwire/method/scaling.h"
+#include "gradwire/method/smoothness.h"
+
+namespace gradwire {
+namespace {
+
+constexpr const char* kSteps = "steps";
+constexpr const char* kAge = "age";
+
+class LazyRule final : public Rule {
+ public:
+  LazyRule(Workplace& place, const LazyOptions& options)
+      : Rule(place),
+        options_(options),
+        error_(options.has_error_memory ? place.add_memory("error", Sharing::worker) : 0),
+        old_model_(
+            place.add_memory("model at the last upload", Sharing::worker, MemoryUnit::parameter)),
+        scales_(options.has_error_memory ? contraction_scales(*place.codecs.up, place.tensors)
+                                         : std::vector<float>(place.tensors.size(), 1.0F)),
+        unit_(place.tensors),
+        smoothness_(*place.codecs.up) {}
+
+  MethodTraits traits() const override {
+    return {.needs_whole_gradient = true,
+            .needs_parameters = true,
+            .needs_old_gradient = !options_.is_server_rule,
+            .output = MethodTraits::Output::update};
+  }
+
+  bool keeps_values() const override { return options_.has_error_memory; }
+
+  bool on_whole_gradient() override {
+    movement_ = model_movement();
+    is_skipped_ = may_skip() && change() <= allowed_change();  // NaN uploads
+    return is_skipped_;
+  }
+
+  void prepare(const TensorPiece& piece, std::span<const float> gradient,
+               std::span<float> values) override {
+    if (options_.has_error_memory) {
+      const float factor = unit_.factor(piece.tensor, context().learning_rate);
+      kernel::combine(context().weight, gradient, factor, memory(error_, piece), values);
+    } else {
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = context().weight * gradient[i];
+    }
+  }
+
+  void commit(const TensorPiece& piece, const SentPiece& sent, std::span<const float> mean,
+              std::span<float> result) override {
+    const float scale = scales_[piece.tensor];
+    if (!sent.is_silent() && options_.has_error_memory) {
+      sent.add(-scale, result);  // v - u
+      std::copy(result.begin(), result.end(), memory(error_, piece).begin());
+    }
+    if (!sent.is_silent() && estimates_smoothness()) smoothness_.add(piece, sent);
+    const float out_scale = static_cast<float>(context().learning_rate) * scale;
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = out_scale * mean[i];
+    step_squared_ += kernel::moments(result).squares;
+  }
+
+  void on_settled(std::size_t first, std::size_t last, bool poisoned) override {
+    if (poisoned) return;
+    ++steps_;
+    ++age_;
+    moves_.push_front(step_squared_);
+    if (moves_.size() > options_.window) moves_.pop_back();
+    step_squared_ = 0;
+    if (is_skipped_ || place().is_silent) return;
+    if (estimates_smoothness()) smoothness_.settle(movement_);
+    unit_.commit(first, last, context().learning_rate);
+    age_ = 1;
+    for (std::size_t i = first; i < last; ++i) {
+      const auto& x = context().parameters[i];
+      std::copy(x.begin(), x.end(), memory(old_model_, whole(i)).begin());
+    }
+  }
+
+  void on_save(MethodState& state) const override;
+  void on_load(const MethodState& state) override;
+  void on_rescale() override { age_ = kNeverUploaded; }  // the kept uploads have the old scale
+  std::size_t extra_bytes() const override { return smoothness_.bytes(); }
+
+ private:
+  static constexpr std::size_t kNeverUploaded = std::size_t(-1) / 2;
+
+  TensorPiece whole(std::size_t tensor) const {
+    return {.tensor = tensor, .first = 0, .elements = place().tensors[tensor].elements()};
+  }
+  bool estimates_smoothness() const { return options_.is_server_rule && !options_.smoothness; }
+
+  bool may_skip() const { return steps_ >= options_.window && age_ <= options_.delay; }
+
+  // |x - xhat|^2
+  double model_movement() {
+    if (!options_.is_server_rule || age_ >= kNeverUploaded) return 0;
+    double squares = 0;
+    for (std::size_t i = 0; i < place().tensors.size(); ++i) {
+      squares += squared_distance(context().parameters[i], place().memories[old_model_].whole(i));
+    }
+    return squares;
+  }
+
+  // |g(x) - g(xhat)|^2, or what the smoothness says about it.
+  double change() {
+    if (options_.is_server_rule) {
+      const double smoothness = options_.smoothness.value_or(0);
+      const double squared =
+          estimates_smoothness() ? smoothness_.squared() : smoothness * smoothness;
+      return squared * movement_;
+    }
+    std::vector<std::span<const float>> old_model;
+    for (std::size_t i = 0; i < place().tensors.size(); ++i) {
+      old_model.push_back(place().memories[old_model_].whole(i));
+    }
+    double squares = 0;
+    context().gradient_at(old_model, [&](std::size_t tensor, std::span<const float> gradient) {
+      squares += squared_distance(place().gradients[tensor], gradient);
+    });
+    return double{context().weight} * double{context().weight} * squares;
+  }
+
+  double allowed_change() const {
+    const auto workers = static_cast<double>(place().workers);
+    const double weight = options_.weight.value_or(workers / context().learning_rate);
+    double sum = 0;
+    for (const double move : moves_) sum += weight * move;
+    return sum / (workers * workers);
+  }
+
+  const LazyOptions options_;
+  const std::size_t error_;
+  const std::size_t old_model_;
+  const std::vector<float> scales_;
+  RateUnit unit_;
+  SmoothnessEstimate smoothness_;
+  std::size_t steps_ = 0;
+  std::size_t age_ = kNeverUploaded;
+  std::deque<double> moves_;  // |x^(t+1-d) - x^(t-d)|^2 for d = 1, 2, ...
+  double step_squared_ = 0;
+  double movement_ = 0;
+  bool is_skipped_ = false;
+};
+
+void LazyRule::on_save(MethodState& state) const {
+  unit_.save(state);
+  smoothness_.save(state);
+  state.numbers[kSteps] = static_cast<double>(steps_);
+  state.numbers[kAge] = age_ >= kNeverUploaded ? -1.0 : static_cast<double>(age_);
+  for (std::size_t i = 0; i < moves_.size(); ++i) {
+    state.numbers["move " + std::to_string(i)] = moves_[i];
+  }
+}
+
+// Where ranks have changed, nobody has the last uploads: all upload once.
+void LazyRule::on_load(const MethodState& state) {
+  const auto number = [&](const std::string& name) {
+    const auto found = state.numbers.find(name);
+    return found == state.numbers.end() ? -1.0 : found->second;
+  };
+  unit_.load(state);
+  smoothness_.load(state);
+  steps_ = static_cast<std::size_t>(std::max(0.0, number(kSteps)));
+  const double age = number(kAge);
+  age_ = state.is_reshared || age < 0 ? kNeverUploaded : static_cast<std::size_t>(age);
+  moves_.clear();
+  for (std::size_t i = 0; i < options_.window; ++i) {
+    const double move = number("move " + std::to_string(i));
+    if (move < 0) break;
+    moves_.push_back(move);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Rule> make_lazy_rule(Workplace& place, const LazyOptions& options) {
+  return std::make_unique<LazyRule>(place, options);
+}
+
+}  // namespace gradwire

@@ -1,0 +1,95 @@
+#include "gradwire/method/memory.h"
+
+#include <algorithm>
+
+#include "gradwire/core/check.h"
+#include "gradwire/core/error.h"
+
+namespace gradwire {
+namespace {
+
+std::vector<TensorPiece> everything(std::span<const MethodTensor> tensors) {
+  std::vector<TensorPiece> ranges;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    ranges.push_back({.tensor = i, .first = 0, .elements = tensors[i].elements()});
+  }
+  return ranges;
+}
+
+}  // namespace
+
+Memory::Memory(std::string name, Sharing sharing, std::span<const MethodTensor> tensors,
+               MemoryUnit unit)
+    : Memory(std::move(name), sharing, tensors, everything(tensors)) {
+  unit_ = unit;
+}
+
+Memory::Memory(std::string name, Sharing sharing, std::span<const MethodTensor> tensors,
+               std::vector<TensorPiece> ranges)
+    : name_(std::move(name)),
+      sharing_(sharing),
+      unit_(MemoryUnit::gradient),
+      range_of_(tensors.size(), ranges.size()) {
+  for (const MethodTensor& tensor : tensors) tensor_names_.push_back(tensor.name);
+  std::size_t elements = 0;
+  for (const TensorPiece& piece : ranges) {
+    GW_CHECK(range_of_[piece.tensor] == ranges.size());
+    range_of_[piece.tensor] = ranges_.size();
+    ranges_.push_back({piece, elements});
+    elements += piece.elements;
+  }
+  values_.resize(elements);
+}
+
+std::span<float> Memory::at(const TensorPiece& piece) {
+  const auto& [range, at] = ranges_.at(range_of_[piece.tensor]);
+  GW_CHECK(range.first <= piece.first &&
+           piece.first + piece.elements <= range.first + range.elements);
+  return std::span(values_).subspan(at + piece.first - range.first, piece.elements);
+}
+
+std::span<const float> Memory::whole(std::size_t tensor) const {
+  const auto& [range, at] = ranges_.at(range_of_[tensor]);
+  return std::span(values_).subspan(at, range.elements);
+}
+
+void Memory::rescale(float factor) {
+  if (unit_ != MemoryUnit::gradient) return;
+  for (float& value : values_) value *= factor;
+}
+
+void Memory::save(MethodState& state) const {
+  for (const auto& [range, at] : ranges_) {
+    const auto values = std::span(values_).subspan(at, range.elements);
+    state.arrays.push_back({.memory = name_,
+                            .tensor = tensor_names_[range.tensor],
+                            .sharing = sharing_,
+                            .first = range.first,
+                            .values = {values.begin(), values.end()}});
+  }
+}
+
+// A range may have been saved in several, by other owners.
+void Memory::load(const MethodState& state) {
+  for (const auto& [range, at] : ranges_) {
+    std::size_t found = 0;
+    for (const StateArray& array : state.arrays) {
+      if (array.memory != name_ || array.tensor != tensor_names_[range.tensor]) continue;
+      const std::size_t first = std::max(range.first, array.first);
+      const std::size_t end =
+          std::min(range.first + range.elements, array.first + array.values.size());
+      if (first >= end) continue;
+      std::copy_n(array.values.begin() + static_cast<std::ptrdiff_t>(first - array.first),
+                  end - first,
+                  values_.begin() + static_cast<std::ptrdiff_t>(at + first - range.first));
+      found += end - first;
+    }
+    if (found != range.elements) {
+      throw Error("the saved state has " + std::to_string(found) + " of " +
+                  std::to_string(range.elements) + " elements of '" + name_ + "' for tensor '" +
+                  tensor_names_[range.tensor] + "', from element " + std::to_string(range.first));
+    }
+  }
+}
+
+}  // namespace gradwire

@@ -1,0 +1,356 @@
+// The registry of methods: from a spec to a method.
+#include <array>
+#include <limits>
+#include <ranges>
+
+#include "gradwire/codec/spec.h"
+#include "gradwire/core/error.h"
+#include "gradwire/method/exchange_method.h"
+#include "gradwire/method/method.h"
+#include "gradwire/method/powersgd.h"
+#include "gradwire/method/rules.h"
+#include "gradwire/method/scaling.h"
+
+namespace gradwire {
+namespace {
+
+// A spec that has been understood: how to make the method.
+struct Plan {
+  std::string spec;
+  std::function<std::unique_ptr<Method>(Communicator&, std::vector<MethodTensor>,
+                                        const MethodOptions&)>
+      make;
+};
+
+// Names that stand for a whole spec.
+struct Preset {
+  std::string_view name;
+  std::string_view spec;
+};
+constexpr std::array kPresets = {
+    Preset{"dqgd", "direct(qsgd(bits=2, norm=l2), down=none)"},
+    Preset{"signsgd", "direct(sign(scale=off), down=sign(scale=off))"},
+    Preset{"ef_signsgd", "ef(sign)"},
+    Preset{"qsgd_2bit", "direct(qsgd(bits=2, norm=l2, bucket=128), down=none)"},
+    Preset{"qsgd_4bit", "direct(qsgd(bits=4, norm=l2, bucket=512), down=none)"},
+    Preset{"qsgd_8bit", "direct(qsgd(bits=8, norm=l2, bucket=512), down=none)"},
+};
+
+std::string_view expand(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\n");
+  if (first == std::string_view::npos) return text;
+  const std::string_view word = text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
+  for (const Preset& preset : kPresets) {
+    if (word == preset.name) return preset.spec;
+  }
+  return text;
+}
+
+// Where the value that starts at `begin` ends: at the comma or bracket that is not its own. The
+// text is known to follow the grammar.
+std::size_t value_end(std::string_view text, std::size_t begin) {
+  std::size_t depth = 0;
+  for (std::size_t i = begin; i < text.size(); ++i) {
+    if (depth == 0 && (text[i] == ',' || text[i] == ')')) return i;
+    if (text[i] == '(') ++depth;
+    if (text[i] == ')') --depth;
+  }
+  return text.size();
+}
+
+std::string_view text_of(std::string_view text, const SpecArgument& argument) {
+  return text.substr(argument.position, value_end(text, argument.position) - argument.position);
+}
+
+// Reads a method's arguments, and writes them down again in their canonical form.
+class MethodReader {
+ public:
+  MethodReader(std::string_view text, const SpecStage& stage)
+      : text_(text), stage_(stage), reader_(text, stage) {}
+
+  StageReader& arguments() { return reader_; }
+
+  // The codec that comes first.
+  std::shared_ptr<const Codec> codec(const char* otherwise) {
+    const SpecArgument* const argument = reader_.nested_or_first("codec");
+    if (argument == nullptr && otherwise == nullptr) {
+      reader_.fail("'" + stage_.name + "' needs a codec, as in '" + stage_.name + "(natural)'");
+    }
+    auto codec = argument != nullptr ? make_nested(*argument) : make_codec(otherwise);
+    write(codec->spec());
+    return codec;
+  }
+
+  // Null where it was not given.
+  std::shared_ptr<const Codec> down() {
+    const SpecArgument* const argument = reader_.nested("down");
+    if (argument == nullptr) return nullptr;
+    auto codec = make_nested(*argument);
+    write("down=" + codec->spec());
+    return codec;
+  }
+
+  void refuse_if(const std::string& why, const char* key) {
+    if (!why.empty()) reader_.fail_argument(key, why);
+  }
+
+  void write(const std::string& argument) { written_ += (written_.empty() ? "" : ", ") + argument; }
+
+  // Call it when everything was read.
+  std::string finish() {
+    reader_.finish();
+    return stage_.name + (written_.empty() ? "" : "(" + written_ + ")");
+  }
+
+  // It is read from a text with nothing but space before it, so that positions in its errors are
+  // those in the whole text, which is what the error then shows.
+  std::shared_ptr<const Codec> make_nested(const SpecArgument& argument) const {
+    const std::string nested =
+        std::string(argument.position, ' ') + std::string(text_of(text_, argument));
+    try {
+      return make_codec(nested);
+    } catch (const SpecError& error) {
+      const std::string_view message = error.what();
+      fail_at(text_, error.position(), message.substr(0, message.find('\n')));
+    }
+  }
+
+  std::string_view text() const { return text_; }
+
+ private:
+  std::string_view text_;
+  const SpecStage& stage_;
+  StageReader reader_;
+  std::string written_;
+};
+
+Plan plan_exchange(MethodSetup setup) {
+  return {.spec = setup.spec,
+          .make = [setup](Communicator& communicator, std::vector<MethodTensor> tensors,
+                          const MethodOptions& options) {
+            return make_exchange_method(communicator, std::move(tensors), setup, options);
+          }};
+}
+
+Plan read_direct(MethodReader& reader) {
+  MethodSetup setup;
+  setup.codecs.up = reader.codec(nullptr);
+  setup.codecs.down = reader.down();
+  setup.make_rule = make_direct_rule;
+  setup.spec = reader.finish();
+  return plan_exchange(setup);
+}
+
+// ef and ef21 have the same arguments.
+template <class MakeRule>
+Plan read_error_fed(MethodReader& reader, const MakeRule& make_rule) {
+  MethodSetup setup;
+  setup.kind = RuleKind::ported;
+  setup.codecs.up = reader.codec(nullptr);
+  reader.refuse_if(why_not_with_error_memory(*setup.codecs.up), "codec");
+  setup.codecs.down = reader.down();
+  if (setup.codecs.down) reader.refuse_if(why_not_with_error_memory(*setup.codecs.down), "down");
+  setup.make_rule = make_rule;
+  setup.spec = reader.finish();
+  return plan_exchange(setup);
+}
+
+Plan read_ef(MethodReader& reader) { return read_error_fed(reader, make_ef_rule); }
+Plan read_ef21(MethodReader& reader) { return read_error_fed(reader, make_ef21_rule); }
+
+Plan read_diana(MethodReader& reader) {
+  MethodSetup setup;
+  setup.kind = RuleKind::ported;
+  setup.codecs.up = reader.codec(nullptr);
+  reader.refuse_if(why_not_with_shifts(*setup.codecs.up), "codec");
+  DianaOptions options;
+  options.alpha = reader.arguments().number_or_auto("alpha", 1e-9, 1);
+  if (options.alpha) reader.write("alpha=" + format_number(*options.alpha));
+  options.momentum = reader.arguments().keyed_number("momentum", 0, 0, 0.999999);
+  if (options.momentum > 0) reader.write("momentum=" + format_number(options.momentum));
+  setup.codecs.down = reader.down();
+  if (!setup.codecs.down) setup.codecs.down = make_codec("none");
+  reader.refuse_if(why_not_with_error_memory(*setup.codecs.down), "down");
+  setup.make_rule = [options](Workplace& place) { return make_diana_rule(place, options); };
+  setup.spec = reader.finish();
+  return plan_exchange(setup);
+}
+
+Plan read_dgc(MethodReader& reader) {
+  StageReader& arguments = reader.arguments();
+  DgcOptions options;
+  options.share = arguments.share("share");
+  reader.write(format_share(options.share));
+  options.momentum = arguments.keyed_number("momentum", 0.9, 0, 0.999999);
+  if (options.momentum != 0.9) reader.write("momentum=" + format_number(options.momentum));
+  options.clip = arguments.number_or_off("clip", 0, 0, std::numeric_limits<float>::max());
+  if (options.clip == 0.0) options.clip = std::nullopt;
+  if (options.clip) reader.write("clip=" + format_number(*options.clip));
+  options.warmup_steps =
+      static_cast<std::size_t>(arguments.integer("warmup", 0, 0, std::int64_t{1} << 40));
+  if (options.warmup_steps > 0) reader.write("warmup=" + std::to_string(options.warmup_steps));
+  if (const SpecArgument* const values = arguments.nested("values")) {
+    options.values = reader.make_nested(*values)->spec();
+    if (options.values != "none") reader.write("values=" + options.values);
+  }
+  options.down = reader.down();
+  if (options.down) reader.refuse_if(why_not_with_error_memory(*options.down), "down");
+  MethodSetup setup;
+  setup.kind = RuleKind::ported;
+  try {
+    setup.codecs = {.up = make_codec(dgc_codec_spec(options, 0)), .down = options.down};
+  } catch (const SpecError& error) {
+    const std::string_view message = error.what();
+    arguments.fail_argument("values", message.substr(0, message.find('\n')));
+  }
+  setup.make_rule = [options](Workplace& place) { return make_dgc_rule(place, options); };
+  setup.spec = reader.finish();
+  return plan_exchange(setup);
+}
+
+Plan read_lazy(MethodReader& reader, bool has_error_memory) {
+  StageReader& arguments = reader.arguments();
+  MethodSetup setup;
+  setup.kind = RuleKind::lazy;
+  setup.codecs.up = reader.codec(has_error_memory ? nullptr : "none");
+  setup.codecs.down = make_codec("none");
+  reader.refuse_if(has_error_memory ? why_not_with_error_memory(*setup.codecs.up)
+                                    : why_not_with_shifts(*setup.codecs.up),
+                   "codec");
+  constexpr std::int64_t kStepsMax = 1'000'000;
+  LazyOptions options{.has_error_memory = has_error_memory};
+  const auto steps = [&](const char* key) {
+    const std::int64_t given = arguments.integer(key, 10, 1, kStepsMax);
+    if (given != 10) reader.write(std::string(key) + '=' + std::to_string(given));
+    return static_cast<std::size_t>(given);
+  };
+  options.window = steps("window");
+  options.delay = steps("delay");
+  options.weight = arguments.number_or_auto("weight", 0, std::numeric_limits<double>::max());
+  if (options.weight) reader.write("weight=" + format_number(*options.weight));
+  options.is_server_rule = arguments.word("rule", {"worker", "server"}) == "server";
+  if (options.is_server_rule) reader.write("rule=server");
+  options.smoothness =
+      arguments.number_or_auto("smoothness", 0, std::numeric_limits<double>::max());
+  if (options.smoothness) {
+    if (!options.is_server_rule) {
+      arguments.fail_argument("smoothness", "'smoothness' is for rule=server");
+    }
+    reader.write("smoothness=" + format_number(*options.smoothness));
+  }
+  if (arguments.nested("down") != nullptr) {
+    arguments.fail_argument("down", "old uploads go into every mean, so what goes down is exact");
+  }
+  setup.make_rule = [options](Workplace& place) { return make_lazy_rule(place, options); };
+  setup.spec = reader.finish();
+  return plan_exchange(setup);
+}
+
+Plan read_lasg(MethodReader& reader) { return read_lazy(reader, false); }
+Plan read_sasg(MethodReader& reader) { return read_lazy(reader, true); }
+
+Plan read_powersgd(MethodReader& reader) {
+  PowerSgdOptions options;
+  options.rank = static_cast<std::size_t>(reader.arguments().integer("rank", 4, 1, 1024));
+  reader.write("rank=" + std::to_string(options.rank));
+  return {.spec = reader.finish(),
+          .make = [options](Communicator& communicator, std::vector<MethodTensor> tensors,
+                            const MethodOptions& method) {
+            return make_powersgd(communicator, std::move(tensors), options, method);
+          }};
+}
+
+struct Entry {
+  std::string_view name;
+  Plan (*read)(MethodReader&);
+};
+constexpr std::array kEntries = {
+    Entry{"direct", read_direct}, Entry{"ef", read_ef},     Entry{"ef21", read_ef21},
+    Entry{"diana", read_diana},   Entry{"dgc", read_dgc},   Entry{"powersgd", read_powersgd},
+    Entry{"lasg", read_lasg},     Entry{"sasg", read_sasg},
+};
+
+const Entry* find_entry(std::string_view name) {
+  const auto found = std::ranges::find(kEntries, name, &Entry::name);
+  return found == kEntries.end() ? nullptr : &*found;
+}
+
+Plan read_codec_alone(std::string_view text) {
+  MethodSetup setup;
+  try {
+    setup.codecs.up = make_codec(text);
+  } catch (const SpecError& error) {
+    // A name that is neither: the nearest of both kinds is the better hint.
+    const std::vector<SpecStage> stages = parse_spec(text).stages;
+    std::vector<std::string> names;
+    for (const Entry& entry : kEntries) names.emplace_back(entry.name);
+    for (const Preset& preset : kPresets) names.emplace_back(preset.name);
+    const auto nearest = nearest_name(stages.front().name, names);
+    const std::string_view message = error.what();
+    const bool is_known = message.find("did you mean") != std::string_view::npos;
+    if (!nearest || is_known || error.position() != stages.front().position) throw;
+    fail_at(text, error.position(),
+            "there is no method or codec called '" + stages.front().name + "'; did you mean '" +
+                *nearest + "'?");
+  }
+  setup.make_rule = make_direct_rule;
+  setup.spec = setup.codecs.up->spec();
+  return plan_exchange(setup);
+}
+
+Plan read(std::string_view given) {
+  const std::string_view text = expand(given);
+  const Spec spec = parse_spec(text);
+  for (const SpecStage& stage : spec.stages) {
+    const Entry* const entry = find_entry(stage.name);
+    if (entry == nullptr) continue;
+    if (spec.stages.size() > 1) {
+      fail_at(text, stage.position,
+              "'" + stage.name + "' goes around a whole pipe, as in '" + stage.name +
+                  "(topk(1%) | natural)'");
+    }
+    MethodReader reader(text, stage);
+    return entry->read(reader);
+  }
+  return read_codec_alone(text);
+}
+
+}  // namespace
+
+std::unique_ptr<Method> make_method(Communicator& communicator, std::vector<MethodTensor> tensors,
+                                    std::string_view spec, const MethodOptions& options) {
+  return read(spec).make(communicator, std::move(tensors), options);
+}
+
+std::string check_method(std::string_view spec) { return read(spec).spec; }
+
+std::vector<MethodExample> example_methods() {
+  return {
+      {"natural", "0", "all", "a codec alone: the mean of what it makes of each gradient"},
+      {"direct(topk(1%), down=none)", "0", "all", "the same, with a codec for each way"},
+      {"ef(topk(1%))", "1 + 1/N", "scatter, server, gather",
+       "what was not sent is added to the next gradient"},
+      {"ef(topk(1%), down=natural)", "1 + 1/N", "scatter, server",
+       "the same, and what goes down has a memory of its own"},
+      {"ef21(topk(1%))", "2 + 1/N", "scatter, server, gather",
+       "sends what a gradient has moved by: no floor on data that differ"},
+      {"diana(natural)", "2", "scatter, server, gather",
+       "the same for codecs that are right on average: converges to the optimum"},
+      {"diana(natural, down=natural)", "2 + 1/N", "scatter, server",
+       "the same with a rounded downlink, which has a shift of its own"},
+      {"dgc(0.1%)", "2 + 1/N", "scatter, server, gather",
+       "momentum before sparsification; clipping and warm-up"},
+      {"powersgd(rank=4)", "1 + factors", "all", "matrices as products of two thin ones"},
+      {"lasg(none)", "1 + 1 upload", "scatter, server, gather",
+       "a worker whose gradient has hardly changed sends nothing"},
+      {"sasg(topk(1%))", "2 + N sparse uploads", "scatter, server, gather",
+       "the same with sparse uploads and an error memory"},
+      {"dqgd", "0", "scatter, server, gather",
+       "stands for direct(qsgd(bits=2, norm=l2), down=none)"},
+      {"signsgd", "0", "scatter, server",
+       "majority vote: stands for direct(sign(scale=off), down=sign(scale=off))"},
+      {"ef_signsgd", "1 + 1/N", "scatter, server, gather", "stands for ef(sign)"},
+  };
+}
+
+}  // namespace gradwire
