@@ -302,7 +302,8 @@ void write_state_seeds(const std::filesystem::path& root) {
                                {"replica", "bias", Sharing::replicated, 0, not_finite(5)}},
                     .numbers = {{"learning rate", 0.1}, {"steps", 1000}},
                     .blobs = {{"nothing", {}}, {"uploads", bytes_of("anything")}},
-                    .is_reshared = false};
+                    .is_reshared = false,
+                    .is_silent = false};
   seeds.write(to_bytes(state));
   state.is_reshared = true;
   state.arrays.clear();

@@ -40,7 +40,8 @@ Remembering some_method(std::size_t rank, std::size_t ranks) {
                              {"mean", "a", Sharing::owner, 2 * rank, {number, number}}},
                   .numbers = {},
                   .blobs = {},
-                  .is_reshared = false};
+                  .is_reshared = false,
+                  .is_silent = false};
   method.owned_now = {{.tensor = 0, .first = 2 * rank, .elements = 2}};
   return method;
 }

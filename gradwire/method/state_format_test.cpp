@@ -24,7 +24,8 @@ MethodState some_state() {
                      {"replica", "", Sharing::replicated, 0, {}}},
           .numbers = {{"alpha", 0.1}, {"steps", 0x1p53}},
           .blobs = {{"nothing", {}}, {"uploads", {std::byte{7}, std::byte{0}}}},
-          .is_reshared = true};
+          .is_reshared = true,
+          .is_silent = true};
 }
 
 // As a writer with a bug or ill will would leave it.
@@ -96,7 +97,7 @@ TEST(StateFormat, FieldsThatMakeNoSenseAreRefused) {
   expect_refused(with(0, 'g'), 0,
                  "no state of a method, or one that was copied as if it were text");
   expect_refused(with(8, std::uint16_t{2}), 8, "state of an unknown version");
-  expect_refused(with(10, std::uint16_t{2}), 10, "state with an unknown flag");
+  expect_refused(with(10, std::uint16_t{4}), 10, "state with an unknown flag");
   expect_refused(with(12, 1U), 12, "state whose reserved field is not 0");
   expect_refused(with(24, std::uint64_t{3}), 24, "state of a rank that is not among its ranks");
   expect_refused(with(40, 0xffffffffU), 44, "a field reaches beyond the end");
