@@ -41,9 +41,9 @@ ExchangeBase::ExchangeBase(Communicator::Impl& communicator, ExchangeSetup setup
       scratch_(largest_piece(setup_.layout)),
       is_large_(elements_of(setup_.layout) >= kLargeElements) {}
 
-ExchangeBase::~ExchangeBase() {
-  // What was started and never waited for must not outlive its buffers.
+void ExchangeBase::await_started() noexcept {
   if (!is_started_) return;
+  is_started_ = false;
   try {
     communicator_.wait(*this);
   } catch (const std::exception&) {

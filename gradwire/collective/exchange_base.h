@@ -17,6 +17,7 @@
 #include "gradwire/collective/parcel.h"
 #include "gradwire/collective/progress.h"
 #include "gradwire/collective/uploads.h"
+#include "gradwire/core/check.h"
 #include "gradwire/wire/frame.h"
 
 namespace gradwire {
@@ -67,7 +68,9 @@ struct FrameKind {
 
 class ExchangeBase : public Exchange, public Job {
  public:
-  ~ExchangeBase() override;
+  // Exchanges that can be started must have ended before any part of them goes: the last class's
+  // destructor calls await_started().
+  ~ExchangeBase() override { GW_CHECK(!is_started_); }
 
   Topology topology() const final { return setup_.topology; }
   const Codec& up() const final { return *setup_.up; }
@@ -83,6 +86,8 @@ class ExchangeBase : public Exchange, public Job {
 
  protected:
   ExchangeBase(Communicator::Impl& communicator, ExchangeSetup setup);
+
+  void await_started() noexcept;
 
   // The exchange of call(), on the progress thread. Fills the report, apart from the waiting.
   virtual void exchange(Station& station) = 0;

@@ -9,6 +9,7 @@ namespace gradwire {
 class GatherExchange final : public ExchangeBase {
  public:
   GatherExchange(Communicator::Impl& communicator, ExchangeSetup setup, Transport& transport);
+  ~GatherExchange() override { await_started(); }
 
   void walk_own(const Visitor& visit) const override { walk(written_, visit); }
 

@@ -15,6 +15,7 @@ namespace gradwire {
 class OwnerExchange final : public ExchangeBase {
  public:
   OwnerExchange(Communicator::Impl& communicator, ExchangeSetup setup, Transport& transport);
+  ~OwnerExchange() override { await_started(); }
 
   void walk_own(const Visitor& visit) const override { walk(written_, visit); }
   std::vector<TensorPiece> owned() const override;

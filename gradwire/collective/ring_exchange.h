@@ -18,6 +18,7 @@ double ring_omega(double omega, std::size_t ranks);
 class RingExchange final : public ExchangeBase {
  public:
   RingExchange(Communicator::Impl& communicator, ExchangeSetup setup, Transport& transport);
+  ~RingExchange() override { await_started(); }
 
   void walk_own(const Visitor& visit) const override;
 
