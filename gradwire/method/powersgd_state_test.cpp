@@ -39,7 +39,7 @@ TEST(PowerSgdThreads, PoisonCommitsNothing) {
         for (std::size_t i = 0; i < gradients.values.size(); ++i) {
           const bool is_poisoned = is_first_group == (i == 0);
           for (const float value : gradients.values[i]) EXPECT_EQ(std::isnan(value), is_poisoned);
-          const std::string& name = mixed_tensors()[i].name;
+          const std::string name = mixed_tensors()[i].name;
           for (const char* memory : {"error", "warm start"}) {
             const auto array = array_of(after, memory, name);
             if (array.empty()) continue;
