@@ -5,8 +5,6 @@
 #include <limits>
 
 #include "gradwire/collective/exchange_base.h"
-#include "gradwire/core/check.h"
-#include "gradwire/core/error.h"
 
 namespace gradwire {
 
@@ -75,7 +73,7 @@ void PowerSgdGroup::settle(const StepContext& context, MethodReport& report) {
       poison();
     }
   }
-  abandon();
+  forget();
 }
 
 void PowerSgdGroup::abandon() {
@@ -87,6 +85,10 @@ void PowerSgdGroup::abandon() {
     } catch (const std::exception&) {
     }
   }
+  forget();
+}
+
+void PowerSgdGroup::forget() {
   gradients_.clear();
   left_.values.clear();
   left_.means.clear();

@@ -52,6 +52,8 @@ class PowerSgdGroup {
   // Whether it was good.
   static bool finish(Mean& mean, MethodReport& report);
   void poison();
+  // The step's gradients.
+  void forget();
 
   std::vector<std::optional<std::size_t>> matrix_of_;  // by tensor
   std::vector<std::size_t> tensor_of_;                 // by matrix

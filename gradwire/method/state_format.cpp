@@ -4,11 +4,10 @@
 #include <array>
 #include <bit>
 #include <limits>
-#include <string_view>
 
 #include "gradwire/core/bytes.h"
-#include "gradwire/core/check.h"
 #include "gradwire/method/state.h"
+#include "gradwire/method/state_fields.h"
 #include "gradwire/wire/frame.h"
 
 namespace gradwire {
@@ -35,53 +34,24 @@ constexpr std::size_t kChecksumBytes = sizeof(std::uint64_t);
 
 // --- Writing -------------------------------------------------------------------------------------
 
-// Appends fields to the bytes it owns.
-class Writer {
- public:
-  template <WireScalar T>
-  void put(T value) {
-    bytes_.resize(bytes_.size() + sizeof(T));
-    store_le(std::span<std::byte>(bytes_), bytes_.size() - sizeof(T), value);
-  }
-  void put_bytes(std::span<const std::byte> bytes) {
-    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
-  }
-  void put_text(std::string_view text) {
-    GW_CHECK(text.size() <= std::numeric_limits<std::uint32_t>::max());
-    put(static_cast<std::uint32_t>(text.size()));
-    put_bytes(std::as_bytes(std::span(text)));
-  }
-  void put_count(std::size_t count) { put(std::uint64_t{count}); }
-
-  // With the length and the checksum, which only now are known.
-  std::vector<std::byte> finish() {
-    store_le(std::span<std::byte>(bytes_), kBytesAt, std::uint64_t{bytes_.size() + kChecksumBytes});
-    put(checksum(bytes_));
-    return std::move(bytes_);
-  }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
-void put_header(const MethodState& state, Writer& out) {
+void put_header(const MethodState& state, FieldWriter& out) {
   out.put_bytes(kMagic);
   out.put(kVersion);
   out.put(static_cast<std::uint16_t>((state.is_reshared ? kResharedBit : 0) |
                                      (state.is_silent ? kSilentBit : 0)));
   out.put(std::uint32_t{0});
-  out.put(std::uint64_t{0});  // bytes: see finish()
+  out.put(std::uint64_t{0});  // bytes: not known yet
   out.put_count(state.rank);
   out.put_count(state.ranks);
 }
 
-void put_tensor(const StateTensor& tensor, Writer& out) {
+void put_tensor(const StateTensor& tensor, FieldWriter& out) {
   out.put_text(tensor.name);
   out.put_count(tensor.shape.size());
   for (const std::size_t length : tensor.shape) out.put_count(length);
 }
 
-void put_array(const StateArray& array, Writer& out) {
+void put_array(const StateArray& array, FieldWriter& out) {
   out.put_text(array.memory);
   out.put_text(array.tensor);
   out.put(static_cast<std::uint32_t>(array.sharing));
@@ -91,54 +61,6 @@ void put_array(const StateArray& array, Writer& out) {
 }
 
 // --- Reading -------------------------------------------------------------------------------------
-
-// Takes fields from the front of bytes that nobody vouches for. After the first failure, which it
-// remembers, everything it gives is zero or empty.
-class Reader {
- public:
-  // What lies before `at` was read already; offsets of errors count from the start.
-  Reader(std::span<const std::byte> bytes, std::size_t at) : bytes_(bytes), at_(at) {}
-
-  std::span<const std::byte> take_bytes(std::uint64_t count) {
-    if (count > bytes_.size() - at_) {
-      fail("a field reaches beyond the end", at_);
-      return {};
-    }
-    at_ += count;
-    return bytes_.subspan(at_ - count, count);
-  }
-  template <WireScalar T>
-  T take() {
-    const std::span<const std::byte> field = take_bytes(sizeof(T));
-    return field.empty() ? T{} : load_le<T>(field, 0);
-  }
-  std::string take_text() {
-    const std::span<const std::byte> text = take_bytes(take<std::uint32_t>());
-    return {reinterpret_cast<const char*>(text.data()), text.size()};
-  }
-
-  // Calls read() as often as the count says that comes first. Every read takes bytes, so that a
-  // count which is too large ends where they do.
-  template <class Read>
-  void take_list(const Read& read) {
-    for (auto left = take<std::uint64_t>(); left > 0 && !failed_; --left) read();
-  }
-
-  void fail(const char* what, std::size_t at) {
-    if (!failed_) error_ = {what, at};
-    failed_ = true;
-    at_ = bytes_.size();
-  }
-  bool failed() const { return failed_; }
-  const DecodeError& error() const { return error_; }
-  std::size_t at() const { return at_; }
-
- private:
-  std::span<const std::byte> bytes_;
-  std::size_t at_;
-  bool failed_ = false;
-  DecodeError error_;
-};
 
 // Whether the bytes are a whole state of this version: then what follows can only be wrong if its
 // writer was.
@@ -168,7 +90,7 @@ Decoded<void> check_whole(std::span<const std::byte> bytes) {
   return {};
 }
 
-MethodState load_header(std::span<const std::byte> bytes, Reader& reader) {
+MethodState load_header(std::span<const std::byte> bytes, FieldReader& reader) {
   const auto flags = load_le<std::uint16_t>(bytes, kFlagsAt);
   if ((flags & ~(kResharedBit | kSilentBit)) != 0)
     reader.fail("state with an unknown flag", kFlagsAt);
@@ -185,14 +107,14 @@ MethodState load_header(std::span<const std::byte> bytes, Reader& reader) {
   return state;
 }
 
-StateTensor take_tensor(Reader& in) {
+StateTensor take_tensor(FieldReader& in) {
   StateTensor tensor;
   tensor.name = in.take_text();
   in.take_list([&] { tensor.shape.push_back(in.take<std::uint64_t>()); });
   return tensor;
 }
 
-StateArray take_array(Reader& in) {
+StateArray take_array(FieldReader& in) {
   StateArray array;
   array.memory = in.take_text();
   array.tensor = in.take_text();
@@ -216,7 +138,7 @@ StateArray take_array(Reader& in) {
 
 // Entries of a map come in the order of their keys, each once.
 template <class Value, class Take>
-void take_map(Reader& in, std::map<std::string, Value>& map, const Take& take) {
+void take_map(FieldReader& in, std::map<std::string, Value>& map, const Take& take) {
   in.take_list([&] {
     const std::size_t key_at = in.at();
     std::string key = in.take_text();
@@ -229,7 +151,7 @@ void take_map(Reader& in, std::map<std::string, Value>& map, const Take& take) {
 }  // namespace
 
 std::vector<std::byte> to_bytes(const MethodState& state) {
-  Writer out;
+  FieldWriter out;
   put_header(state, out);
   out.put_text(state.spec);
   out.put_text(state.topology);
@@ -248,13 +170,15 @@ std::vector<std::byte> to_bytes(const MethodState& state) {
     out.put_count(blob.size());
     out.put_bytes(blob);
   }
-  return out.finish();
+  store_le(out.bytes(), kBytesAt, std::uint64_t{out.bytes().size() + kChecksumBytes});
+  out.put(checksum(out.bytes()));
+  return out.take();
 }
 
 Decoded<MethodState> parse_state(std::span<const std::byte> bytes) {
   if (const Decoded<void> whole = check_whole(bytes); !whole) return Unexpected{whole.error()};
   const std::span<const std::byte> fields = bytes.first(bytes.size() - kChecksumBytes);
-  Reader in(fields, kHeaderBytes);
+  FieldReader in(fields, kHeaderBytes);
   MethodState state = load_header(bytes, in);
   state.spec = in.take_text();
   state.topology = in.take_text();
