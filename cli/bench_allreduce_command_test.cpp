@@ -154,7 +154,7 @@ TEST(BenchAllreduce, ContradictionsAreWrongUsage) {
                      "--dedicated-server leaves no worker to send it anything");
   expect_wrong_usage(bench({"--elements", "3", "--tensors", "4"}),
                      "3 elements do not make 4 tensors");
-  expect_wrong_usage(bench({"--transport", "mpi"}), "mpirun -n 4 gradwire bench allreduce ...");
+  expect_wrong_usage(bench({"--transport", "mpi"}), "mpirun -n 4 gradwire ...");
   expect_wrong_usage(bench({"--transport", "tcp"}), "--transport: tcp not in");
   expect_wrong_usage(bench({"--input", "a.f32", "--elements", "10"}), " excludes --");
 }

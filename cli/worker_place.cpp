@@ -77,10 +77,9 @@ std::optional<WorkerPlace> placed_by_variables(const Environment& environment) {
 
 WorkerPlace placed_by_nobody(const WorkersAsked& asked) {
   WorkerPlace place{.transport = asked.transport.value_or(TransportKind::in_process),
-                    .size = asked.workers.value_or(kWorkersDefault)};
+                    .size = asked.workers.value_or(asked.workers_default)};
   if (place.transport == TransportKind::mpi) {
-    throw UsageError(
-        "MPI's workers are started by mpirun: 'mpirun -n 4 gradwire bench allreduce ...'");
+    throw UsageError("MPI's workers are started by mpirun: 'mpirun -n 4 gradwire ...'");
   }
   if (place.transport == TransportKind::gloo) place.role = Role::starter;
   return place;

@@ -17,10 +17,13 @@ enum class TransportKind { in_process, gloo, mpi };
 // "in-process", "gloo" or "mpi".
 const char* name(TransportKind transport);
 
+inline constexpr std::size_t kWorkersDefault = 2;
+
 // What was asked for; what is not set is found out.
 struct WorkersAsked {
   std::optional<TransportKind> transport = {};
   std::optional<std::size_t> workers = {};
+  std::size_t workers_default = kWorkersDefault;  // where nobody else knows
 };
 
 enum class Role {
@@ -42,8 +45,6 @@ struct WorkerPlace {
   // Of all processes of the command, the one that reports.
   bool reports() const { return role == Role::all_workers || rank == 0; }
 };
-
-inline constexpr std::size_t kWorkersDefault = 2;
 
 // The value of a variable; null where it is not set. Empty values count as not set.
 using Environment = std::function<const char*(const char* name)>;

@@ -1,0 +1,84 @@
+#include "cli/worker_options.h"
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+
+namespace gradwire::cli {
+namespace {
+
+constexpr std::size_t kWorkersMax = 1024;
+constexpr std::uint64_t kDeadlineSecondsMax = 24 * 60 * 60;
+
+std::optional<TransportKind> transport_asked(const WorkerOptions& options) {
+  for (const auto kind : {TransportKind::in_process, TransportKind::gloo, TransportKind::mpi}) {
+    if (options.transport == name(kind)) return kind;
+  }
+  return std::nullopt;
+}
+
+void check_server(const WorkerOptions& options, const WorkerPlace& place) {
+  if (options.topology() != Topology::server) {
+    if (options.server) throw UsageError("--server is for --topology server");
+    if (options.dedicated_server) throw UsageError("--dedicated-server is for --topology server");
+  }
+  if (options.server && *options.server >= place.size) {
+    throw UsageError(fmt::format("--server {}: of {} workers the last has rank {}", *options.server,
+                                 place.size, place.size - 1));
+  }
+  if (options.dedicated_server && place.size < 2) {
+    throw UsageError("--dedicated-server leaves no worker to send it anything");
+  }
+}
+
+std::string check_topology(const std::string& text) {
+  try {
+    topology_of(text);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+void add_worker_options(CLI::App& app, WorkerOptions& options) {
+  app.add_option("--workers", options.workers,
+                 fmt::format("Workers [{}]; under mpirun, or with RANK and WORLD_SIZE set, it is "
+                             "known",
+                             options.workers_default))
+      ->transform(whole_number(1, kWorkersMax))
+      ->type_name("N");
+  app.add_option("--transport", options.transport,
+                 "in-process (threads), gloo (one process a worker) or mpi (under mpirun)")
+      ->check(CLI::IsMember({"in-process", "gloo", "mpi"}))
+      ->type_name("T");
+  app.add_option("--topology", options.topology_name, "auto, scatter, server, gather or ring")
+      ->check(check_topology)
+      ->type_name("T")
+      ->capture_default_str();
+  app.add_option("--server", options.server, "The rank that averages, for --topology server [0]")
+      ->transform(whole_number(0, kWorkersMax))
+      ->type_name("RANK");
+  app.add_flag("--dedicated-server", options.dedicated_server,
+               "The server only averages, and gives nothing itself");
+  app.add_option("--interface", options.interface, "The network interface for gloo, such as eth0")
+      ->type_name("IF");
+  app.add_option("--deadline", options.deadline_seconds,
+                 "Seconds after which a silent worker is given up")
+      ->transform(whole_number(1, kDeadlineSecondsMax))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+}
+
+WorkerPlace find_place(const WorkerOptions& options) {
+  const WorkerPlace place = find_worker_place({.transport = transport_asked(options),
+                                               .workers = options.workers,
+                                               .workers_default = options.workers_default},
+                                              process_environment);
+  check_server(options, place);
+  return place;
+}
+
+}  // namespace gradwire::cli
