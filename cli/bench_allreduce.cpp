@@ -18,6 +18,7 @@ namespace gradwire::cli {
 namespace {
 
 constexpr std::string_view kSumName = "fp32 allreduce";
+constexpr std::string_view kScaleName = "scaling in place";
 
 template <class Work>
 double milliseconds(Work work) {
@@ -47,53 +48,50 @@ std::vector<std::uint64_t> gather(Communicator& communicator, std::uint64_t own)
 
 // The parts of an array that are the tensors, which lie in it one after the other.
 template <class T>
-std::vector<std::span<T>> cut(std::span<T> array, const std::vector<TensorShape>& tensors) {
+std::vector<std::span<T>> cut(std::span<T> array, const std::vector<MethodTensor>& tensors) {
   std::vector<std::span<T>> parts;
-  for (const TensorShape& tensor : tensors) {
-    parts.push_back(array.first(tensor.elements));
-    array = array.subspan(tensor.elements);
+  for (const MethodTensor& tensor : tensors) {
+    parts.push_back(array.first(tensor.elements()));
+    array = array.subspan(tensor.elements());
   }
   GW_CHECK(array.empty());
   return parts;
 }
 
-// What one exchange took.
+// What one step took.
 struct Lap {
   double ms = 0;
   double ratio = 0;
-  ExchangeReport report;
+  MethodReport report;
 };
 
 // One rank's side of the measurement. Nothing in it grows while a clock runs.
 class AllreduceBench {
  public:
   AllreduceBench(Communicator& communicator, std::span<const float> values,
-                 const std::vector<TensorShape>& tensors, const BenchAllreduceOptions& options)
+                 const std::vector<MethodTensor>& tensors, const BenchAllreduceOptions& options)
       : communicator_(communicator),
         options_(options),
         tensors_(tensors),
         values_(values),
         mean_(values.size()),
         value_parts_(cut(values_, tensors)),
-        mean_parts_(cut(mean_.span(), tensors)) {
-    if (contributes()) return;
-    for (auto& part : value_parts_) part = {};
-  }
+        mean_parts_(cut(mean_.span(), tensors)) {}
 
-  void add(const DirectSpec& method) {
+  void add(const std::string& spec) {
+    // All gradients are ready at once, so they travel together.
     methods_.push_back(
-        {.name = method.text,
-         .exchange = make_exchange(communicator_, tensors_,
-                                   {.up = method.up,
-                                    .down = method.down,
-                                    .topology = options_.topology,
-                                    .server = options_.server,
-                                    .server_contributes = options_.server_contributes,
-                                    .seed = options_.seed,
-                                    .segment_elements_max = options_.segment_elements_max}),
+        {.name = spec,
+         .method = make_method(communicator_, tensors_, spec,
+                               {.topology = options_.topology,
+                                .server = options_.server,
+                                .server_contributes = options_.server_contributes,
+                                .seed = options_.seed,
+                                .segment_elements_max = options_.segment_elements_max,
+                                .group_elements = values_.size() + 1}),
          .figures = {},
          .laps = {}});
-    methods_.back().figures.topology = methods_.back().exchange->topology();
+    methods_.back().figures.topology = methods_.back().method->topology();
   }
 
   // Round 0 warms up, and finds what is no matter of time.
@@ -101,10 +99,13 @@ class AllreduceBench {
     if (progress != nullptr) progress->step(kSumName);
     const double sum_ms = run_sum();
     if (round == 0) keep_truth();
+    if (progress != nullptr) progress->step(kScaleName);
+    const double scale_ms = run_scaling();
     if (round > 0) sums_ms_.push_back(sum_ms);
-    for (Method& method : methods_) {
+    if (round > 0) scales_ms_.push_back(scale_ms);
+    for (Contestant& method : methods_) {
       if (progress != nullptr) progress->step(method.name);
-      Lap lap = run_exchange(method, round);
+      Lap lap = run_step(method, round);
       lap.ratio = lap.ms / sum_ms;
       check_same_everywhere(method);
       if (round == 0) find_size_and_error(method, lap);
@@ -116,7 +117,9 @@ class AllreduceBench {
     BenchAllreduceFigures all;
     all.sum_ms = median(sums_ms_);
     all.sum_ms_min = *std::min_element(sums_ms_.begin(), sums_ms_.end());
-    for (const Method& method : methods_) {
+    all.scale_ms = median(scales_ms_);
+    all.scale_ms_min = *std::min_element(scales_ms_.begin(), scales_ms_.end());
+    for (const Contestant& method : methods_) {
       const auto median_of = [&](auto figure) {
         std::vector<double> numbers;
         for (const Lap& lap : method.laps) numbers.push_back(figure(lap));
@@ -135,9 +138,9 @@ class AllreduceBench {
   }
 
  private:
-  struct Method {
+  struct Contestant {
     std::string name;
-    std::unique_ptr<Exchange> exchange;
+    std::unique_ptr<Method> method;
     MethodFigures figures;
     std::vector<Lap> laps;
   };
@@ -147,24 +150,42 @@ class AllreduceBench {
     return options_.server_contributes || communicator_.rank() != options_.server;
   }
 
-  double run_sum() {
+  void restore_values() {
     if (contributes()) {
       std::ranges::copy(values_, mean_.span().begin());
     } else {
       std::ranges::fill(mean_.span(), 0.0F);
     }
+  }
+
+  double run_sum() {
+    restore_values();
     communicator_.barrier();
     return milliseconds([&] { communicator_.allreduce(mean_.span()); });
   }
 
-  Lap run_exchange(Method& method, std::uint64_t step) {
-    const ExchangeCall call{
-        .step = step, .values = value_parts_, .means = mean_parts_, .owner = nullptr};
+  double run_scaling() {
+    restore_values();
+    communicator_.barrier();
+    return milliseconds([&] {
+      for (float& value : mean_.span()) value *= 0.5F;
+    });
+  }
+
+  // The model does not move, and its gradient is always the same.
+  Lap run_step(Contestant& contestant, std::uint64_t step) {
+    restore_values();
+    const StepContext context{
+        .step = step,
+        .parameters = value_parts_,
+        .gradient_at = [this](std::span<const std::span<const float>>, const TakeGradient& take) {
+          for (std::size_t i = 0; i < value_parts_.size(); ++i) take(i, value_parts_[i]);
+        }};
     Lap lap;
     communicator_.barrier();
-    lap.ms = milliseconds([&] { lap.report = method.exchange->run(call); });
-    if (lap.report.poisoned) {
-      throw Error(method.name + ": there is a NaN or an infinity among the values: no mean");
+    lap.ms = milliseconds([&] { lap.report = contestant.method->run(context, mean_parts_); });
+    if (lap.report.poisoned > 0) {
+      throw Error(contestant.name + ": there is a NaN or an infinity among the values: no mean");
     }
     return lap;
   }
@@ -178,7 +199,7 @@ class AllreduceBench {
                            [&](float sum) { return sum / static_cast<float>(ranks); });
   }
 
-  void check_same_everywhere(const Method& method) {
+  void check_same_everywhere(const Contestant& method) {
     const std::vector<std::uint64_t> checksums =
         gather(communicator_, checksum(std::as_bytes(mean_.span())));
     for (std::size_t rank = 1; rank < checksums.size(); ++rank) {
@@ -189,7 +210,7 @@ class AllreduceBench {
     }
   }
 
-  void find_size_and_error(Method& method, const Lap& lap) {
+  void find_size_and_error(Contestant& method, const Lap& lap) {
     const std::vector<std::uint64_t> sent = gather(communicator_, lap.report.bytes_sent);
     method.figures.bytes_sent = *std::max_element(sent.begin(), sent.end());
     if (truth_) method.figures.relative_error = relative_error(mean_.span(), truth_->span());
@@ -197,29 +218,30 @@ class AllreduceBench {
 
   Communicator& communicator_;
   const BenchAllreduceOptions& options_;
-  const std::vector<TensorShape>& tensors_;
+  const std::vector<MethodTensor>& tensors_;
   std::span<const float> values_;
   PageArray<float> mean_;                  // or the transport's sum
   std::optional<PageArray<float>> truth_;  // rank 0 only
   std::vector<std::span<const float>> value_parts_;
   std::vector<std::span<float>> mean_parts_;
-  std::vector<Method> methods_;
+  std::vector<Contestant> methods_;
   std::vector<double> sums_ms_;
+  std::vector<double> scales_ms_;
 };
 
 }  // namespace
 
 std::size_t bench_allreduce_steps(std::size_t methods, std::size_t rounds) {
-  return (1 + methods) * (1 + rounds);
+  return (2 + methods) * (1 + rounds);
 }
 
 BenchAllreduceFigures bench_allreduce(Communicator& communicator, std::span<const float> values,
-                                      const std::vector<TensorShape>& tensors,
-                                      const std::vector<DirectSpec>& methods,
+                                      const std::vector<MethodTensor>& tensors,
+                                      const std::vector<std::string>& methods,
                                       const BenchAllreduceOptions& options, Progress* progress) {
   GW_CHECK(options.rounds > 0);
   AllreduceBench bench(communicator, values, tensors, options);
-  for (const DirectSpec& method : methods) bench.add(method);
+  for (const std::string& method : methods) bench.add(method);
   for (std::size_t round = 0; round <= options.rounds; ++round) bench.run_round(round, progress);
   return bench.figures();
 }

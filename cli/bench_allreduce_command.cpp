@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <chrono>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -21,14 +20,13 @@
 #include "cli/page_array.h"
 #include "cli/table.h"
 #include "cli/tensor_list.h"
+#include "cli/worker_options.h"
 #include "cli/workers.h"
 
 namespace gradwire::cli {
 namespace {
 
-constexpr std::size_t kWorkersMax = 1024;
 constexpr std::size_t kTensorsMax = 1'000'000;
-constexpr std::uint64_t kDeadlineSecondsMax = 24 * 60 * 60;
 constexpr std::string_view kRankMark = "{rank}";
 
 struct BenchAllreduceCommand {
@@ -37,13 +35,7 @@ struct BenchAllreduceCommand {
   std::size_t elements = 16'777'216;
   std::size_t tensors = 1;
   std::string input;  // a file; empty: generate
-  std::optional<std::size_t> workers;
-  std::optional<std::string> transport;
-  std::string topology = name(Topology::automatic);
-  std::optional<std::size_t> server;
-  bool dedicated_server = false;
-  std::string interface;
-  std::size_t deadline_seconds = 60;
+  WorkerOptions workers;
   BenchAllreduceOptions bench;
   bool json = false;
 
@@ -59,31 +51,9 @@ struct Measurement {
   BenchAllreduceFigures figures;
 };
 
-std::optional<TransportKind> transport_asked(const BenchAllreduceCommand& command) {
-  for (const auto kind : {TransportKind::in_process, TransportKind::gloo, TransportKind::mpi}) {
-    if (command.transport == name(kind)) return kind;
-  }
-  return std::nullopt;
-}
-
 void check_tensors(std::size_t tensors, std::size_t elements) {
   if (tensors <= elements) return;
   throw UsageError(fmt::format("{} elements do not make {} tensors", elements, tensors));
-}
-
-void check_usage(const BenchAllreduceCommand& command, const WorkerPlace& place) {
-  if (command.input.empty()) check_tensors(command.tensors, command.elements);
-  if (topology_of(command.topology) != Topology::server) {
-    if (command.server) throw UsageError("--server is for --topology server");
-    if (command.dedicated_server) throw UsageError("--dedicated-server is for --topology server");
-  }
-  if (command.server && *command.server >= place.size) {
-    throw UsageError(fmt::format("--server {}: of {} workers the last has rank {}", *command.server,
-                                 place.size, place.size - 1));
-  }
-  if (command.dedicated_server && place.size < 2) {
-    throw UsageError("--dedicated-server leaves no worker to send it anything");
-  }
 }
 
 // The values of one rank. Every rank has others, and always the same ones for a seed.
@@ -105,10 +75,10 @@ PageArray<float> make_values(const BenchAllreduceCommand& command, std::size_t r
 
 // One rank's work.
 Measurement measure(Communicator& communicator, const BenchAllreduceCommand& command,
-                    const std::vector<DirectSpec>& methods, const Console& console) {
+                    const std::vector<std::string>& methods, const Console& console) {
   const PageArray<float> values = make_values(command, communicator.rank());
   check_tensors(command.tensors, values.span().size());
-  const auto tensors = model_tensors(values.span().size(), command.tensors);
+  const auto tensors = as_matrices(model_tensors(values.span().size(), command.tensors));
   std::optional<Progress> progress;
   if (communicator.rank() == 0) {
     progress.emplace(console, "bench allreduce",
@@ -124,12 +94,12 @@ std::string sum_name(const WorkerPlace& place) {
 }
 
 Json to_json(const Measurement& measurement, const BenchAllreduceCommand& command,
-             const std::vector<DirectSpec>& methods, const WorkerPlace& place) {
+             const std::vector<std::string>& methods, const WorkerPlace& place) {
   Json results = Json::array();
   for (std::size_t m = 0; m < methods.size(); ++m) {
     const MethodFigures& figures = measurement.figures.methods[m];
     results.push_back({{"method", command.methods[m]},
-                       {"spec", methods[m].text},
+                       {"spec", methods[m]},
                        {"topology", name(figures.topology)},
                        {"transport", name(place.transport)},
                        {"workers", place.size},
@@ -146,6 +116,10 @@ Json to_json(const Measurement& measurement, const BenchAllreduceCommand& comman
            {{"name", sum_name(place)},
             {"ms", measurement.figures.sum_ms},
             {"ms_min", measurement.figures.sum_ms_min}}},
+          {"scaling",
+           {{"name", "in-place scaling of the array, by all workers at once"},
+            {"ms", measurement.figures.scale_ms},
+            {"ms_min", measurement.figures.scale_ms_min}}},
           {"elements", measurement.elements},
           {"tensors", command.tensors},
           {"input", command.source()},
@@ -168,6 +142,8 @@ void print_table(const Measurement& measurement, const BenchAllreduceCommand& co
   const BenchAllreduceFigures& all = measurement.figures;
   table.add_row({sum_name(place), "", fixed(all.sum_ms, 1), fixed(all.sum_ms_min, 1), fixed(1, 2),
                  "", "", "", "", ""});
+  table.add_row({"scaling in place", "", fixed(all.scale_ms, 1), fixed(all.scale_ms_min, 1),
+                 fixed(all.scale_ms / all.sum_ms, 2), "", "", "", "", ""});
   for (std::size_t m = 0; m < all.methods.size(); ++m) {
     const MethodFigures& figures = all.methods[m];
     table.add_row({command.methods[m], name(figures.topology), fixed(figures.ms, 1),
@@ -190,23 +166,22 @@ void print_table(const Measurement& measurement, const BenchAllreduceCommand& co
 }
 
 void run(BenchAllreduceCommand command, const CLI::App& parsed, const Console& console) {
-  std::vector<DirectSpec> methods;
-  for (const std::string& spec : command.methods) methods.push_back(parse_direct_spec(spec));
-  const WorkerPlace place = find_worker_place(
-      {.transport = transport_asked(command), .workers = command.workers}, process_environment);
-  check_usage(command, place);
+  std::vector<std::string> methods;
+  for (const std::string& spec : command.methods) methods.push_back(check_method(spec));
+  const WorkerPlace place = find_place(command.workers);
+  if (command.input.empty()) check_tensors(command.tensors, command.elements);
   if (place.role == Role::starter) {
     launch_workers({.arguments = given_arguments(parsed), .workers = place.size});
     return;
   }
 
-  command.bench.topology = topology_of(command.topology);
-  command.bench.server = command.server.value_or(0);
-  command.bench.server_contributes = !command.dedicated_server;
+  command.bench.topology = command.workers.topology();
+  command.bench.server = command.workers.server_rank();
+  command.bench.server_contributes = !command.workers.dedicated_server;
   Measurement measurement;
   run_workers({.place = place,
-               .interface = command.interface,
-               .silence_max = std::chrono::seconds(command.deadline_seconds),
+               .interface = command.workers.interface,
+               .silence_max = command.workers.silence_max(),
                .seed = command.bench.seed},
               [&](Communicator& communicator) {
                 Measurement own = measure(communicator, command, methods, console);
@@ -223,8 +198,8 @@ void run(BenchAllreduceCommand command, const CLI::App& parsed, const Console& c
 // What is measured.
 void add_work_options(CLI::App& app, BenchAllreduceCommand& command) {
   app.add_option("--method", command.methods,
-                 "What to measure: a codec, or direct(CODEC, down=CODEC); may be given several "
-                 "times")
+                 "What to measure: a codec or a method, as 'gradwire methods' lists them; may be "
+                 "given several times")
       ->allow_extra_args(false)
       ->type_name("SPEC");
   auto* elements = add_count_option(app, "--elements", command.elements, kElementsMax,
@@ -241,44 +216,8 @@ void add_work_options(CLI::App& app, BenchAllreduceCommand& command) {
       ->capture_default_str();
   add_count_option(app, "--rounds", command.bench.rounds, kRoundsMax,
                    "Rounds, of which the median is taken");
-}
-
-// Who does it, and how they are connected.
-void add_worker_options(CLI::App& app, BenchAllreduceCommand& command) {
-  app.add_option("--workers", command.workers,
-                 "Workers [2]; under mpirun, or with RANK and WORLD_SIZE set, it is known")
-      ->transform(whole_number(1, kWorkersMax))
-      ->type_name("N");
-  app.add_option("--transport", command.transport,
-                 "in-process (threads), gloo (one process a worker) or mpi (under mpirun)")
-      ->check(CLI::IsMember({"in-process", "gloo", "mpi"}))
-      ->type_name("T");
-  const auto is_topology = [](const std::string& text) -> std::string {
-    try {
-      topology_of(text);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
-  };
-  app.add_option("--topology", command.topology, "auto, scatter, server, gather or ring")
-      ->check(is_topology)
-      ->type_name("T")
-      ->capture_default_str();
-  app.add_option("--server", command.server, "The rank that averages, for --topology server [0]")
-      ->transform(whole_number(0, kWorkersMax))
-      ->type_name("RANK");
-  app.add_flag("--dedicated-server", command.dedicated_server,
-               "The server only averages, and gives nothing itself");
   add_count_option(app, "--segment", command.bench.segment_elements_max, kElementsMax,
                    "Elements that are in flight at once, about");
-  app.add_option("--interface", command.interface, "The network interface for gloo, such as eth0")
-      ->type_name("IF");
-  app.add_option("--deadline", command.deadline_seconds,
-                 "Seconds after which a silent worker is given up")
-      ->transform(whole_number(1, kDeadlineSecondsMax))
-      ->type_name("SECONDS")
-      ->capture_default_str();
 }
 
 }  // namespace
@@ -288,12 +227,12 @@ void add_bench_allreduce_command(CLI::App& bench, const Console& console) {
       "allreduce", "Time, bytes and error of compressed means between workers, beside fp32");
   auto command = std::make_shared<BenchAllreduceCommand>();
   add_work_options(*app, *command);
-  add_worker_options(*app, *command);
+  add_worker_options(*app, command->workers);
   add_json_option(*app, command->json);
   app->footer(
       "Example:\n"
       "  gradwire bench allreduce --method 'qsgd(bits=4)' --workers 4 --transport gloo\n"
-      "  mpirun -n 4 gradwire bench allreduce --method 'direct(topk(1%), down=none)'");
+      "  mpirun -n 4 gradwire bench allreduce --method 'ef(topk(1%))'");
   app->callback([command, app, &console] { run(*command, *app, console); });
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "gradwire/core/check.h"
@@ -42,6 +43,18 @@ std::vector<TensorShape> model_tensors(std::size_t elements, std::size_t tensors
   }
   std::ranges::max_element(list, {}, &TensorShape::elements)->elements += left;
   return list;
+}
+
+std::vector<MethodTensor> as_matrices(const std::vector<TensorShape>& tensors) {
+  constexpr std::size_t kRowsMin = 8;
+  std::vector<MethodTensor> matrices;
+  for (const auto& [name, elements] : tensors) {
+    auto rows = static_cast<std::size_t>(std::sqrt(static_cast<double>(elements)));
+    while (rows >= kRowsMin && elements % rows != 0) --rows;
+    matrices.push_back({name, {elements}});
+    if (rows >= kRowsMin) matrices.back().shape = {rows, elements / rows};
+  }
+  return matrices;
 }
 
 }  // namespace gradwire::cli

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gradwire/collective/exchange.h"
+#include "gradwire/method/method.h"
 
 namespace gradwire::cli {
 
@@ -12,5 +13,9 @@ namespace gradwire::cli {
 // decades. Always the same ones, on every machine. Every tensor gets at least one element, so there
 // must be as many.
 std::vector<TensorShape> model_tensors(std::size_t elements, std::size_t tensors);
+
+// The same tensors as matrices, as square as their elements allow: for methods that see matrices.
+// What has no divisor between 8 and its square root stays a vector.
+std::vector<MethodTensor> as_matrices(const std::vector<TensorShape>& tensors);
 
 }  // namespace gradwire::cli

@@ -32,5 +32,12 @@ TEST(ModelTensors, DifferInSizeByDecades) {
   EXPECT_GT(most.elements, 10'000 * least.elements);
 }
 
+TEST(ModelTensors, BecomeMatricesWhereTheyCan) {
+  const auto matrices = as_matrices({{"square", 4096 * 4096}, {"prime", 10007}, {"few", 12}});
+  EXPECT_EQ(matrices[0].shape, (std::vector<std::size_t>{4096, 4096}));
+  EXPECT_EQ(matrices[1].shape, std::vector<std::size_t>{10007});
+  EXPECT_EQ(matrices[2].shape, std::vector<std::size_t>{12});
+}
+
 }  // namespace
 }  // namespace gradwire::cli

@@ -327,7 +327,8 @@ std::string check_method(std::string_view spec) { return read(spec).spec; }
 std::vector<MethodExample> example_methods() {
   return {
       {"natural", "0", "all", "a codec alone: the mean of what it makes of each gradient"},
-      {"direct(topk(1%), down=none)", "0", "all", "the same, with a codec for each way"},
+      {"direct(topk(1%), down=none)", "0", "scatter, server, gather",
+       "the same, with a codec for each way"},
       {"ef(topk(1%))", "1 + 1/N", "scatter, server, gather",
        "what was not sent is added to the next gradient"},
       {"ef(topk(1%), down=natural)", "1 + 1/N", "scatter, server",
@@ -345,8 +346,7 @@ std::vector<MethodExample> example_methods() {
        "a worker whose gradient has hardly changed sends nothing"},
       {"sasg(topk(1%))", "2 + N sparse uploads", "scatter, server, gather",
        "the same with sparse uploads and an error memory"},
-      {"dqgd", "0", "scatter, server, gather",
-       "stands for direct(qsgd(bits=2, norm=l2), down=none)"},
+      {"dqgd", "0", "all", "stands for direct(qsgd(bits=2, norm=l2), down=none)"},
       {"signsgd", "0", "scatter, server",
        "majority vote: stands for direct(sign(scale=off), down=sign(scale=off))"},
       {"ef_signsgd", "1 + 1/N", "scatter, server, gather", "stands for ef(sign)"},
