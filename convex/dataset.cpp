@@ -24,7 +24,7 @@ std::string label_list(const std::set<double>& labels) {
 
 template <class T>
 std::uint64_t checksum_of(const std::vector<T>& values, std::uint64_t seed) {
-  return gradwire::checksum(std::as_bytes(std::span(values)), seed);
+  return checksum(std::as_bytes(std::span(values)), seed);
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ void map_labels_to_signs(Dataset& data) {
   for (double& label : data.labels) label = label == larger ? 1 : -1;
 }
 
-std::uint64_t checksum(const Dataset& data) {
+std::uint64_t data_checksum(const Dataset& data) {
   std::uint64_t sum = data.rows.features;
   sum = checksum_of(data.rows.starts, sum);
   sum = checksum_of(data.rows.columns, sum);

@@ -45,6 +45,6 @@ std::vector<std::uint32_t> all_rows(const Dataset& data);
 void map_labels_to_signs(Dataset& data);
 
 // Of everything that a dataset holds.
-std::uint64_t checksum(const Dataset& data);
+std::uint64_t data_checksum(const Dataset& data);
 
 }  // namespace gradwire::convex

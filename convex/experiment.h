@@ -1,0 +1,52 @@
+// Experiment: what all workers of a run have in common, found before they start: the data, the
+// objective, and who has which rows. Immutable, and safe from any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "convex/dataset.h"
+#include "convex/objective.h"
+#include "convex/split.h"
+#include "convex/step_size.h"
+
+namespace gradwire::convex {
+
+struct ExperimentOptions {
+  Loss loss = Loss::logistic;
+  L2Rule l2 = {};
+  Regulariser regulariser = {};
+  Split split = {};
+  std::size_t ranks = 1;
+  std::optional<std::size_t> silent_rank = {};  // a server that has no rows
+  std::uint64_t seed = 1;
+};
+
+class Experiment {
+ public:
+  // Maps labels for logistic regression. Throws Error for labels that do not suit the loss.
+  Experiment(Dataset data, const ExperimentOptions& options);
+  Experiment(const Experiment&) = delete;
+  Experiment& operator=(const Experiment&) = delete;
+
+  const Problem& problem() const { return problem_; }
+  const Objective& objective() const { return objective_; }
+  const Shard& shard(std::size_t rank) const { return shards_[rank]; }
+  double smoothness() const { return smoothness_; }  // of f
+
+  // For step sizes: of the worst worker.
+  StepFacts step_facts() const;
+
+ private:
+  Dataset data_;
+  double loss_smoothness_;  // of f without its l2
+  Problem problem_;
+  Objective objective_;
+  std::vector<Shard> shards_;  // by rank
+  std::size_t workers_;        // ranks that have rows
+  double smoothness_;
+};
+
+}  // namespace gradwire::convex

@@ -1,0 +1,85 @@
+#include "convex/step_size.h"
+
+#include <cmath>
+
+#include "gradwire/core/error.h"
+#include "gradwire/file/test_directory.h"
+#include "gtest/gtest.h"
+
+namespace gradwire::convex {
+namespace {
+
+constexpr std::size_t kElements = 112;
+constexpr StepFacts kFacts{.smoothness = 2, .convexity = 0.02, .workers = 20};
+
+double step(const char* spec, Topology topology = Topology::gather) {
+  return automatic_step(kFacts, method_noise(spec, topology, kElements, kFacts.workers));
+}
+
+TEST(StepSize, DianaIsAsProven) {
+  EXPECT_DOUBLE_EQ(step("diana(natural)"), 1 / (2 * (1 + 2 * 0.125 / 20)));
+  const double omega = std::sqrt(112.0) - 1;
+  EXPECT_DOUBLE_EQ(step("diana(qsgd(bits=2, norm=l2, bucket=112))"),
+                   1 / (2 * (1 + 2 * omega / 20)));
+}
+
+TEST(StepSize, DianaWithADownlinkIsShorter) {
+  EXPECT_DOUBLE_EQ(step("diana(natural, down=natural)", Topology::scatter),
+                   1 / (2 * (1 + 6 * 0.125) * (1 + 6 * 0.125 / 20)));
+  EXPECT_DOUBLE_EQ(step("diana(natural)", Topology::scatter), step("diana(natural)"));
+  EXPECT_LT(step("diana(natural, down=topk(10%))", Topology::scatter), step("diana(natural)") / 5);
+}
+
+TEST(StepSize, Ef21IsAsProven) {
+  const double delta = 12.0 / 112;  // what topk(10%) keeps of 112, rounded up
+  const double t = 1 - std::sqrt(1 - delta);
+  const double b = (1 - delta) / t;
+  EXPECT_NEAR(step("ef21(topk(10%))"),
+              std::min(1 / (2 * (1 + std::sqrt(2 * b / t))), t / (2 * 0.02)), 2e-3);
+  EXPECT_DOUBLE_EQ(step("ef21(none)"), 0.5);
+  EXPECT_LT(step("ef21(topk(10%), down=topk(10%))", Topology::scatter), step("ef21(topk(10%))"));
+}
+
+TEST(StepSize, NoiseThatAveragesShortensStepsLess) {
+  EXPECT_DOUBLE_EQ(step("randk(10%)"), step("direct(randk(10%), down=none)"));
+  EXPECT_LT(step("randk(10%, seed=shared)"), step("randk(10%)") / 3);
+  EXPECT_LT(step("natural", Topology::scatter), step("natural", Topology::gather));
+  EXPECT_LT(step("natural", Topology::ring), step("natural", Topology::scatter));
+  EXPECT_DOUBLE_EQ(step("none", Topology::ring), 0.5);
+}
+
+TEST(StepSize, WhereNothingIsProvenItIsOneOverL) {
+  for (const char* spec : {"ef(topk(1%))", "ef(sign, down=none)", "topk(1%)", "powersgd(rank=2)",
+                           "lasg(none)", "sasg(topk(1%))", "sign | entropy"}) {
+    EXPECT_DOUBLE_EQ(step(spec), 0.5) << spec;
+  }
+}
+
+TEST(StepSize, MomentumOfDgcIsTakenOff) {
+  EXPECT_DOUBLE_EQ(step("dgc(1%)"), (1 - 0.9) / 2);
+  EXPECT_DOUBLE_EQ(step("dgc(1%, momentum=0.5)"), 0.25);
+}
+
+TEST(StepRule, IsAutomaticANumberOrAShareOfOneOverL) {
+  EXPECT_EQ(parse_step_rule("auto").kind, StepRule::Kind::automatic);
+  EXPECT_EQ(parse_step_rule("1e-2").number, 0.01);
+  EXPECT_EQ(parse_step_rule("0.5/L").kind, StepRule::Kind::per_smoothness);
+  EXPECT_EQ(parse_step_rule("0.5/L").number, 0.5);
+  for (const char* text : {"", "0", "-1", "inf", "nan", "/L", "L", "1/l", "0.5x", "automatic"}) {
+    EXPECT_EQ(message_of<Error>([&] { parse_step_rule(text); }),
+              "'" + std::string(text) + "' is no step: take auto, a number above 0, or 0.5/L");
+  }
+}
+
+TEST(L2Rule, IsANumberOrAFractionOfL) {
+  EXPECT_EQ(parse_l2_rule("0").value(3), 0);
+  EXPECT_EQ(parse_l2_rule("0.25").value(3), 0.25);
+  EXPECT_EQ(parse_l2_rule("L/100").value(3), 0.03);
+  for (const char* text : {"", "-1", "L", "L/0", "L/", "1/L", "100/L", "L/-1"}) {
+    EXPECT_EQ(message_of<Error>([&] { parse_l2_rule(text); }),
+              "'" + std::string(text) + "' is no strength: take 0, a number above it, or L/100");
+  }
+}
+
+}  // namespace
+}  // namespace gradwire::convex

@@ -1,0 +1,155 @@
+#include "convex/training.h"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <optional>
+
+#include "convex/checkpoint.h"
+#include "convex/rank_sums.h"
+#include "convex/worker.h"
+#include "gradwire/wire/frame.h"
+#include "record/hash_text.h"
+
+namespace gradwire::convex {
+namespace {
+
+constexpr const char* kCheckpoints = "checkpoints";
+
+double resolve(const StepRule& rule, const StepFacts& facts, const Method& method,
+               std::size_t features, std::size_t ranks) {
+  switch (rule.kind) {
+    case StepRule::Kind::number:
+      return rule.number;
+    case StepRule::Kind::per_smoothness:
+      return rule.number / facts.smoothness;
+    case StepRule::Kind::automatic:
+      break;
+  }
+  return automatic_step(facts, method_noise(method.spec(), method.topology(), features, ranks));
+}
+
+// The run on one rank. Steps are kept until all ranks meet; then rank 0 writes them down.
+class Training {
+ public:
+  Training(Communicator& communicator, const Experiment& experiment, const TrainingOptions& options)
+      : communicator_(communicator),
+        options_(options),
+        objective_(experiment.objective()),
+        method_(make_method(communicator, {{.name = "x", .shape = {objective_.problem.features()}}},
+                            options.method, options.exchange)),
+        worker_(experiment,
+                {.rank = communicator.rank(),
+                 .batch = options.batch,
+                 .seed = options.exchange.seed,
+                 .learning_rate = resolve(options.step_rule, options.step_facts, *method_,
+                                          objective_.problem.features(), communicator.size())}) {}
+
+  TrainingResult run() {
+    if (is_first()) result_.start = metrics();
+    if (options_.resume) resume();
+    check_same("what they begin with");
+    if (is_first()) writer_.emplace(options_.directory / record::kStepsFile, result_.resumed_from);
+    for (std::uint64_t step = result_.resumed_from; step < options_.steps; ++step) {
+      if (is_first() && options_.on_step) options_.on_step(step);
+      own_.push_back(worker_.step(*method_, step));
+      meet_if_due(step + 1);
+    }
+    if (is_first()) result_.final = metrics();
+    result_.method = method_->spec();
+    result_.topology = method_->topology();
+    result_.learning_rate = worker_.learning_rate();
+    result_.model_hash = record::hash_text(model_hash());
+    result_.x.assign(worker_.x().begin(), worker_.x().end());
+    return std::move(result_);
+  }
+
+ private:
+  bool is_first() const { return communicator_.rank() == 0; }
+  std::uint64_t model_hash() const { return checksum(std::as_bytes(worker_.x())); }
+
+  record::Metrics metrics() const {
+    const std::vector<double> x(worker_.x().begin(), worker_.x().end());
+    record::Metrics metrics{.loss = objective_.value(x)};
+    if (options_.optimum) metrics.gap = *metrics.loss - *options_.optimum;
+    return metrics;
+  }
+
+  void check_same(const std::string& what) {
+    const std::uint64_t facts[] = {model_hash(), result_.resumed_from,
+                                   std::bit_cast<std::uint64_t>(worker_.learning_rate())};
+    check_same_on_all_ranks(communicator_, checksum(std::as_bytes(std::span(facts))), what);
+  }
+
+  void resume() {
+    auto checkpoint = load_checkpoint(communicator_, *method_, options_.directory / kCheckpoints,
+                                      options_.configuration);
+    if (!checkpoint) return;
+    worker_.set_x(checkpoint->x);
+    result_.resumed_from = checkpoint->step;
+    if (!is_first()) return;
+    result_.steps = record::read_steps(options_.directory / record::kStepsFile);
+    result_.steps.resize(std::min(result_.steps.size(), std::size_t{checkpoint->step}));
+  }
+
+  void meet_if_due(std::uint64_t done) {
+    const std::uint64_t every = options_.checkpoint_every;
+    const bool is_checkpoint = every > 0 && done % every == 0;
+    const bool is_report = is_report_step(done, options_.steps);
+    if (!is_checkpoint && !is_report) return;
+    check_same("the model after step " + std::to_string(done));
+    write_down(is_report);
+    if (!is_checkpoint) return;
+    save_checkpoint(communicator_, *method_, options_.directory / kCheckpoints,
+                    options_.configuration,
+                    {.step = done, .x = {worker_.x().begin(), worker_.x().end()}});
+  }
+
+  // What the ranks did since they last met.
+  void write_down(bool with_metrics) {
+    std::vector<std::uint64_t> counts;
+    for (const record::StepRecord& step : own_) {
+      counts.insert(counts.end(), {step.bytes_up, step.bytes_down, step.message_bytes, step.uploads,
+                                   step.uploads_skipped});
+    }
+    counts = sum_over_ranks(communicator_, counts);
+    const std::uint64_t ranks = communicator_.size();
+    auto count = counts.begin();
+    for (record::StepRecord& step : own_) {
+      step.bytes_up = *count++ / ranks;
+      step.bytes_down = *count++ / ranks;
+      step.message_bytes = *count++ / ranks;
+      step.uploads = *count++;
+      step.uploads_skipped = *count++;
+    }
+    if (is_first()) {
+      if (with_metrics && !own_.empty()) own_.back().metrics = metrics();
+      writer_->write(own_);
+      result_.steps.insert(result_.steps.end(), own_.begin(), own_.end());
+    }
+    own_.clear();
+  }
+
+  Communicator& communicator_;
+  const TrainingOptions& options_;
+  const Objective& objective_;
+  std::unique_ptr<Method> method_;
+  Worker worker_;
+  std::vector<record::StepRecord> own_;  // this rank's counts of the steps since the last meeting
+  std::optional<record::StepWriter> writer_;  // rank 0 only
+  TrainingResult result_;
+};
+
+}  // namespace
+
+bool is_report_step(std::uint64_t step, std::uint64_t steps) {
+  constexpr std::uint64_t kReports = 20;
+  return step == steps || step * kReports / steps != (step - 1) * kReports / steps;
+}
+
+TrainingResult train(Communicator& communicator, const Experiment& experiment,
+                     const TrainingOptions& options) {
+  return Training(communicator, experiment, options).run();
+}
+
+}  // namespace gradwire::convex

@@ -1,0 +1,52 @@
+// Worker: one rank's model and rows, and what it does in a step. For one thread; the experiment
+// must outlive it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "convex/experiment.h"
+#include "gradwire/method/method.h"
+#include "record/step_records.h"
+
+namespace gradwire::convex {
+
+struct WorkerOptions {
+  std::size_t rank = 0;
+  std::size_t batch = 0;  // rows drawn for a step; 0: all
+  std::uint64_t seed = 1;
+  double learning_rate = 1;
+};
+
+class Worker {
+ public:
+  // Begins at zero, or as near to it as R allows.
+  Worker(const Experiment& experiment, const WorkerOptions& options);
+
+  // A step of all ranks; the first is step 0. The counts are this rank's own.
+  record::StepRecord step(Method& method, std::uint64_t step);
+
+  std::span<const float> x() const { return x_; }
+  void set_x(std::span<const float> x);
+  double learning_rate() const { return options_.learning_rate; }
+
+ private:
+  void draw_batch(std::uint64_t step);
+  // Of the step's batch, in 32-bit floats.
+  void find_gradient(std::span<const float> x, std::span<float> gradient);
+  void move(MethodTraits::Output output);
+
+  const Experiment& experiment_;
+  const Shard& shard_;
+  const WorkerOptions options_;
+  std::vector<float> x_;
+  std::vector<float> gradient_;      // and then what the method made of it
+  std::vector<float> old_gradient_;  // at other parameters, for methods that ask
+  std::vector<std::uint32_t> batch_;
+  std::vector<double> x_exact_;
+  std::vector<double> gradient_exact_;
+};
+
+}  // namespace gradwire::convex
