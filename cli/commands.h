@@ -21,5 +21,6 @@ void add_encode_command(CLI::App& program, const Console& console);
 void add_decode_command(CLI::App& program, const Console& console);
 void add_inspect_command(CLI::App& program, const Console& console);
 void add_bench_command(CLI::App& program, const Console& console);
+void add_train_command(CLI::App& program, const Console& console);
 
 }  // namespace gradwire::cli
