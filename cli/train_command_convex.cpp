@@ -56,7 +56,7 @@ convex::ExperimentOptions experiment_options(const TrainOptions& options,
 // What a run that goes on must have the same. The number of workers may change.
 Json same_configuration(const TrainOptions& options, const convex::Experiment& experiment) {
   return {{"model", options.model},
-          {"data", record::hash_text(convex::data_checksum(experiment.problem().data()))},
+          {"data_checksum", record::hash_text(convex::data_checksum(experiment.problem().data()))},
           {"split", options.split},
           {"method", check_method(options.method)},
           {"batch", options.batch ? Json(*options.batch) : Json()},
@@ -100,7 +100,7 @@ Json full_configuration(const TrainOptions& options, const convex::Experiment& e
                         const convex::TrainingOptions& training, const WorkerPlace& place,
                         const ConvexRun& run) {
   Json configuration = training.configuration;
-  configuration["data_name"] = run.data_name;
+  configuration["data"] = run.data_name;
   configuration["rows"] = run.rows;
   configuration["features"] = run.features;
   configuration["l2_given"] = options.l2;

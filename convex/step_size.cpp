@@ -42,6 +42,32 @@ bool is_method(std::string_view name) {
          std::ranges::find(kOthers, name) != std::end(kOthers);
 }
 
+// The texts of a method's codecs; empty where there is none.
+struct MethodParts {
+  MethodNoise::Family family = MethodNoise::Family::direct;
+  std::string_view up = {};
+  std::string_view down = {};
+  double momentum = 0;
+};
+
+MethodParts take_apart(std::string_view text) {
+  const Spec spec = parse_spec(text);
+  const SpecStage& method = spec.stages.front();
+  if (!is_method(method.name)) return {.up = text, .down = text};
+  MethodParts parts{.family = family_of(method.name)};
+  // Diana's momentum averages gradients, which lengthens nothing.
+  if (method.name == "dgc") parts.momentum = 0.9;
+  for (const SpecArgument& argument : method.arguments) {
+    if (argument.key.empty() && !argument.stages.empty()) parts.up = text_of(text, argument);
+    if (argument.key == "down") parts.down = text_of(text, argument);
+    const bool is_momentum = method.name == "dgc" && argument.key == "momentum";
+    if (is_momentum && argument.number) parts.momentum = *argument.number;
+  }
+  const bool is_exact_down = parts.family == MethodNoise::Family::diana;  // unless one is given
+  if (parts.down.empty() && !is_exact_down) parts.down = parts.up;
+  return parts;
+}
+
 // Where every rank's shared seed picks the same places.
 bool has_shared_seed(const std::vector<SpecStage>& stages) {
   for (const SpecStage& stage : stages) {
@@ -122,42 +148,21 @@ std::optional<double> positive(std::string_view text) {
 
 MethodNoise method_noise(std::string_view text, Topology topology, std::size_t elements,
                          std::size_t ranks) {
-  const Spec spec = parse_spec(text);
-  const SpecStage& method = spec.stages.front();
+  const MethodParts parts = take_apart(text);
+  MethodNoise noise{.family = parts.family, .momentum = parts.momentum};
+  if (parts.up.empty()) return noise;
+  const auto up = make_codec(parts.up);
+  noise.up = up->guarantee(elements);
+  noise.is_shared = has_shared_seed(parse_spec(parts.up).stages);
+  const bool rounds_on_the_way = topology == Topology::ring && !up->summable_from();
+  if (rounds_on_the_way && noise.up.kind == Kind::unbiased) {
+    noise.up.constant = ring_omega(noise.up.constant, ranks);
+    noise.is_shared = true;
+  }
   const bool has_way_down = topology == Topology::scatter || topology == Topology::server;
-  MethodNoise noise;
-  std::string_view up = text;
-  std::optional<std::string_view> down;
-  const std::vector<SpecStage>* up_stages = &spec.stages;
-  if (is_method(method.name)) {
-    noise.family = family_of(method.name);
-    up = {};
-    for (const SpecArgument& argument : method.arguments) {
-      if (argument.key == "momentum" && argument.number) noise.momentum = *argument.number;
-      if (argument.key == "down") down = text_of(text, argument);
-      if (!argument.key.empty() || argument.stages.empty()) continue;
-      up = text_of(text, argument);
-      up_stages = &argument.stages;
-    }
-  } else {
-    noise.family = MethodNoise::Family::direct;
+  if (has_way_down && !parts.down.empty()) {
+    noise.down = make_codec(parts.down)->guarantee(elements);
   }
-  // DGC's momentum is 0.9 unless it is said, and diana's averages, which lengthens nothing.
-  if (method.name == "dgc" && noise.momentum == 0) noise.momentum = 0.9;
-  if (method.name != "dgc") noise.momentum = 0;
-  if (!up.empty()) {
-    const auto codec = make_codec(up);
-    noise.up = codec->guarantee(elements);
-    noise.is_shared = has_shared_seed(*up_stages);
-    const bool rounds_on_the_way = topology == Topology::ring && !codec->summable_from();
-    if (rounds_on_the_way && noise.up.kind == Kind::unbiased) {
-      noise.up.constant = ring_omega(noise.up.constant, ranks);
-      noise.is_shared = true;
-    }
-  }
-  const bool is_exact_down = noise.family == MethodNoise::Family::diana;  // unless it is given
-  if (has_way_down && !down && !is_exact_down && !up.empty()) down = up;
-  if (has_way_down && down) noise.down = make_codec(*down)->guarantee(elements);
   return noise;
 }
 
