@@ -70,10 +70,12 @@ TEST(Cuts, DecodeAddAddsWhatDecodeGives) {
     const std::vector<float> tensor = heavy_tailed(10007, 3);
     const auto payload = test.encode(tensor, Rng{.seed = 2});
     const auto values = test.decode(payload, tensor.size());
-    std::vector<float> sum = gaussian(tensor.size(), 9), expected = sum;
-    ASSERT_TRUE(test.codec->decode_add(payload, -0.25f, sum, test.workspace));
-    for (std::size_t j = 0; j < sum.size(); ++j) expected[j] += -0.25f * values[j];
-    expect_same_bits(sum, expected);
+    for (const float weight : {-0.25f, 0.3f}) {
+      std::vector<float> sum = gaussian(tensor.size(), 9), expected = sum;
+      ASSERT_TRUE(test.codec->decode_add(payload, weight, sum, test.workspace));
+      for (std::size_t j = 0; j < sum.size(); ++j) expected[j] += weight * values[j];
+      expect_same_bits(sum, expected);
+    }
   }
 }
 

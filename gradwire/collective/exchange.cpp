@@ -99,7 +99,8 @@ ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions
 
   // Cut where both codecs can be cut, and never in the middle of a cache line.
   constexpr std::size_t kLineElements = 16;
-  constexpr std::size_t kPieceElementsMax = std::size_t{1} << 16;
+  // A piece is worked on in the cache, where ports have some more arrays of its size.
+  const std::size_t piece_elements_max = std::size_t{1} << (options.is_ported ? 16 : 16);
   const std::size_t buckets = std::lcm(setup.up->bucket_elements(), setup.down->bucket_elements());
   std::vector<std::size_t> sizes;
   for (const TensorShape& tensor : setup.tensors) sizes.push_back(tensor.elements);
@@ -111,7 +112,7 @@ ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions
   LayoutOptions cut{.ranks = ranks,
                     .unit_elements = std::lcm(buckets, kLineElements),
                     .segment_elements_max = segment,
-                    .piece_elements_max = kPieceElementsMax};
+                    .piece_elements_max = piece_elements_max};
   if (setup.topology == Topology::server) cut.only_owner = options.server;
   if (setup.topology == Topology::gather) cut.only_owner = 0;  // chunks mean nothing there
   setup.layout = lay_out(sizes, cut);
@@ -157,21 +158,6 @@ std::size_t segment_elements(std::size_t chunk_elements, bool keeps_uploads) {
   constexpr std::size_t kMost = std::size_t{1} << 22;
   const std::size_t frames = keeps_uploads ? 1 : 4;
   return std::clamp((chunk_elements + frames - 1) / frames, kLeast, kMost);
-}
-
-void SentPiece::decode(std::span<float> target) const {
-  if (is_silent()) {
-    std::fill(target.begin(), target.end(), 0.0F);
-    return;
-  }
-  const auto decoded = codec_->decode(payload_, target, *workspace_);
-  GW_CHECK(decoded.has_value());
-}
-
-void SentPiece::add(float weight, std::span<float> target) const {
-  if (is_silent()) return;
-  const auto decoded = codec_->decode_add(payload_, weight, target, *workspace_);
-  GW_CHECK(decoded.has_value());
 }
 
 std::unique_ptr<Exchange> make_exchange(Communicator& communicator,

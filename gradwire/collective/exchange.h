@@ -90,17 +90,25 @@ class WorkerPort {
  public:
   virtual ~WorkerPort() = default;
 
-  // Whether commit() needs what prepare() made. Otherwise that is not kept.
+  // Whether remember() needs what prepare() made. Otherwise that is not kept.
   virtual bool keeps_values() const = 0;
+
+  // What the mean of a tensor is to be multiplied by.
+  virtual float mean_scale(std::size_t tensor) const = 0;
 
   // `values` becomes what is sent for the gradient; they may be the same memory. Must not change
   // any memory yet: the exchange may still turn out to be poisoned.
   virtual void prepare(const TensorPiece& piece, std::span<const float> gradient,
                        std::span<float> values) = 0;
 
-  // The exchange is good. `mean` is what all ranks got. `result` holds what prepare() made, if that
-  // is kept, and becomes the output. Use `sent` first: it may lie in the same memory.
-  virtual void commit(const TensorPiece& piece, const SentPiece& sent, std::span<const float> mean,
+  // The exchange is good, and this is what the rank sent of it. `values` is what prepare() made, if
+  // that is kept; they are not needed any more. `sent` may lie in the same memory.
+  virtual void remember(const TensorPiece& piece, const SentPiece& sent,
+                        std::span<float> values) = 0;
+
+  // Then: `mean` is what all ranks got, and `result` becomes the output. They may be the same
+  // memory.
+  virtual void commit(const TensorPiece& piece, std::span<const float> mean,
                       std::span<float> result) = 0;
 };
 

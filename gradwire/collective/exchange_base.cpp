@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "gradwire/core/check.h"
 #include "gradwire/kernel/copy.h"
@@ -283,22 +282,12 @@ float ExchangeBase::weigh(std::span<const ParcelReader> parcels) {
   return static_cast<float>(total);
 }
 
-void ExchangeBase::average(std::span<ParcelReader> parcels, std::span<float> mean) {
-  const StopWatch watch(report_.decode_seconds);
+void ExchangeBase::average(std::span<ParcelReader> parcels, std::span<float> mean, float scale) {
   std::fill(mean.begin(), mean.end(), 0.0F);
   for (std::size_t peer = 0; peer < ranks_; ++peer) {
     if (!contributes(peer)) continue;
-    check(setup_.up->decode_add(parcels[peer].next(), shares_[peer], mean, workspace_), peer);
-  }
-}
-
-void ExchangeBase::commit(const Piece& piece, const SentPiece& sent, std::span<const float> mean) {
-  const StopWatch watch(report_.decode_seconds);
-  const std::span<float> result = means(piece.of_tensor);
-  if (report_.poisoned) {
-    std::fill(result.begin(), result.end(), std::numeric_limits<float>::quiet_NaN());
-  } else {
-    call_.worker->commit(piece.of_tensor, sent, mean, result);
+    const float weight = scale * shares_[peer];
+    check(setup_.up->decode_add(parcels[peer].next(), weight, mean, workspace_), peer);
   }
 }
 

@@ -2,9 +2,11 @@
 // frames.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -52,6 +54,11 @@ class StopWatch {
   double& seconds_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+inline void scale_by(float factor, std::span<float> values) {
+  if (factor == 1) return;
+  for (float& value : values) value *= factor;
+}
 
 // A segment as it was encoded: a parcel, behind room for the frame's header.
 struct Written {
@@ -184,26 +191,41 @@ class ExchangeBase : public Exchange, public Job {
   void decode_mean(const Codec& codec, std::span<const std::byte> payload, const TensorPiece& piece,
                    std::size_t sender);
 
-  // The mean of everybody's parcels for a segment: first the weights, of which the sum is returned,
+  // The mean of everybody's parcels for a segment, times a scale: first the weights, of which the sum is returned,
   // then piece by piece, added in the order of the ranks. Parcels are by rank; those of ranks that
   // do not contribute are not looked at.
   float weigh(std::span<const ParcelReader> parcels);
-  void average(std::span<ParcelReader> parcels, std::span<float> mean);
+  void average(std::span<ParcelReader> parcels, std::span<float> mean, float scale = 1);
 
-  // Hands a piece to the worker's port: what this rank sent, and what all got.
-  void commit(const Piece& piece, const SentPiece& sent, std::span<const float> mean);
-  // All pieces of a segment; `mean_of(piece)` gives what all got. After poison, nobody gets it.
-  template <class MeanOf>
-  void commit_segment(std::size_t segment_index, const Written* written, const MeanOf& mean_of) {
+  // Hands all pieces of a segment to the worker's port: what this rank sent, if it did, and what
+  // all got. `fill_mean(piece, mean, scale)` writes that, times the scale. After poison, the output
+  // is NaN and the port is told nothing. Values that were kept are in the cache and of no more use
+  // when the mean is made, so that it is laid out in their place.
+  template <class FillMean>
+  void commit_segment(std::size_t segment_index, const Written* written,
+                      const FillMean& fill_mean) {
     const Segment& segment = layout().segments[segment_index];
     ParcelReader own = written != nullptr ? open_own(*written, segment) : ParcelReader();
     for (const Piece& piece : layout().pieces_of(segment)) {
-      const std::span<const float> mean = mean_of(piece);
-      commit(piece,
-             written != nullptr ? SentPiece(*setup_.up, own.next(), workspace_) : SentPiece(),
-             mean);
+      const SentPiece sent =
+          written != nullptr ? SentPiece(*setup_.up, own.next(), workspace_) : SentPiece();
+      commit(piece, sent, fill_mean);
     }
     station_->presence.tick();
+  }
+  template <class FillMean>
+  void commit(const Piece& piece, const SentPiece& sent, const FillMean& fill_mean) {
+    const StopWatch watch(report_.decode_seconds);
+    WorkerPort& port = *call_.worker;
+    const std::span<float> result = means(piece.of_tensor);
+    if (report_.poisoned) {
+      std::fill(result.begin(), result.end(), std::numeric_limits<float>::quiet_NaN());
+      return;
+    }
+    port.remember(piece.of_tensor, sent, result);
+    const std::span<float> mean = port.keeps_values() ? result : scratch(result.size());
+    fill_mean(piece, mean, port.mean_scale(piece.of_tensor.tensor));
+    port.commit(piece.of_tensor, mean, result);
   }
   // Call it when all frames have been seen: what came counts from now on, or never.
   void settle_uploads() { report_.poisoned ? uploads_.forget() : uploads_.commit(); }

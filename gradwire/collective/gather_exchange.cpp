@@ -91,6 +91,7 @@ void GatherExchange::add_up(const Segment& segment, std::size_t index) {
     report().poisoned = report().poisoned || incoming.poison;
   }
   if (!setup().is_ported) {
+    const StopWatch watch(report().decode_seconds);
     weigh(parcels);
     for (const Piece& piece : layout().pieces_of(segment)) {
       average(parcels, means(piece.of_tensor));
@@ -107,10 +108,8 @@ void GatherExchange::commit_all() {
     const std::span<ParcelReader> parcels = parcels_of(index);
     weigh(parcels);
     commit_segment(index, call().is_repeat ? nullptr : &written_[index],
-                   [&](const Piece& piece) -> std::span<const float> {
-                     const std::span<float> mean = scratch(piece.of_tensor.elements);
-                     if (!report().poisoned) average(parcels, mean);
-                     return mean;
+                   [&](const Piece&, std::span<float> mean, float scale) {
+                     average(parcels, mean, scale);
                    });
   }
 }

@@ -187,9 +187,9 @@ std::span<const float> OwnerExchange::average_own(const Piece& piece) {
   const bool is_whole = down().needs_whole_tensor();
   const std::span<float> mean = has_port || is_whole ? within(own_mean(piece.part), piece)
                                                      : scratch(piece.of_tensor.elements);
+  const StopWatch watch(report().decode_seconds);
   average(parcels_, mean);
   if (!has_port) return mean;
-  const StopWatch watch(report().decode_seconds);
   const std::span<float> wanted =
       is_whole ? within(own_wanted(piece.part), piece) : scratch(piece.of_tensor.elements);
   call().owner->prepare(piece.of_tensor, mean, wanted);
@@ -202,7 +202,10 @@ void OwnerExchange::collect(const Piece& piece) {
   Scale& scale = part_scales_[part];
   if (piece.first_in_part == 0) scale.reset(layout().parts[piece.part].elements);
   const std::span<float> mean = scratch(piece.of_tensor.elements);
-  average(parcels_, mean);
+  {
+    const StopWatch watch(report().decode_seconds);
+    average(parcels_, mean);
+  }
   const StopWatch watch(report().encode_seconds);
   down().collect({.values = mean, .first = piece.first_in_part}, scale);
 }
@@ -323,12 +326,9 @@ void OwnerExchange::commit_all() {
       ++owner;
     const bool is_silent = call().is_repeat || !contributes(rank());
     commit_segment(i, is_silent ? nullptr : &written_[i],
-                   [&](const Piece& piece) -> std::span<const float> {
-                     const std::span<float> mean = scratch(piece.of_tensor.elements);
-                     if (report().poisoned) return mean;
-                     const StopWatch watch(report().decode_seconds);
+                   [&](const Piece&, std::span<float> mean, float scale) {
                      check(down().decode(came_down_[i].next(), mean, workspace()), owner);
-                     return mean;
+                     scale_by(scale, mean);
                    });
   }
 }

@@ -26,11 +26,6 @@ std::span<const float> as_floats(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
 }
 
-void scale_by(float factor, std::span<float> values) {
-  if (factor == 1) return;
-  for (float& value : values) value *= factor;
-}
-
 // What turns the sum into the mean.
 float mean_factor(double weight) { return weight > 0 ? static_cast<float>(1 / weight) : 0; }
 
@@ -191,11 +186,13 @@ void RingExchange::commit_all() {
     ParcelReader means_came = open_own({.parcel = mean_written_[i]}, segment);
     ParcelReader own = own_frames_.size() > 0 ? open_own(own_written_[i], segment) : ParcelReader();
     for (const Piece& piece : layout().pieces_of(segment)) {
-      const std::span<float> mean = scratch(piece.of_tensor.elements);
-      check(down().decode(means_came.next(), mean, workspace()), rank_behind(1));
       const auto payload =
           own_frames_.size() > 0 ? own.next() : std::as_bytes(values(piece.of_tensor));
-      commit(piece, SentPiece(up(), payload, workspace()), mean);
+      commit(piece, SentPiece(up(), payload, workspace()),
+             [&](const Piece&, std::span<float> mean, float scale) {
+               check(down().decode(means_came.next(), mean, workspace()), rank_behind(1));
+               scale_by(scale, mean);
+             });
     }
     station().presence.tick();
   }

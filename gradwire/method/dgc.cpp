@@ -63,22 +63,21 @@ class DgcRule final : public Rule {
   }
 
   // The new u is what w has moved by.
-  void commit(const TensorPiece& piece, const SentPiece& sent, std::span<const float> mean,
-              std::span<float> result) override {
-    if (!sent.is_silent()) {
-      const std::span<float> velocity = memory(velocity_, piece);
-      const std::span<float> sum = memory(sum_, piece);
-      sent_.resize(result.size());
-      sent.decode(sent_);
-      for (std::size_t i = 0; i < result.size(); ++i) {
-        const bool is_sent = sent_[i] != 0;
-        velocity[i] = is_sent ? 0 : result[i] - sum[i];
-        sum[i] = is_sent ? 0 : result[i];
-      }
+  void remember(const TensorPiece& piece, const SentPiece& sent,
+                std::span<float> values) override {
+    if (sent.is_silent()) return;
+    const std::span<float> velocity = memory(velocity_, piece);
+    const std::span<float> sum = memory(sum_, piece);
+    sent_.resize(values.size());
+    sent.decode(sent_);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const bool is_sent = sent_[i] != 0;
+      velocity[i] = is_sent ? 0 : values[i] - sum[i];
+      sum[i] = is_sent ? 0 : values[i];
     }
-    const float scale = downlink_.scale(piece.tensor);
-    for (std::size_t i = 0; i < result.size(); ++i) result[i] = scale * mean[i];
   }
+
+  float mean_scale(std::size_t tensor) const override { return downlink_.scale(tensor); }
 
   void prepare_down(const TensorPiece& piece, std::span<const float> mean,
                     std::span<float> wanted) override {

@@ -26,6 +26,7 @@ class DianaRule final : public Rule {
   DianaRule(Workplace& place, const DianaOptions& options)
       : Rule(place),
         momentum_(static_cast<float>(options.momentum)),
+        store_(place.is_large && momentum_ == 0 ? kernel::Store::streamed : kernel::Store::cached),
         shift_(place.add_memory("shift", Sharing::worker)),
         all_(place.add_memory(place.has_downlink ? "downlink shift" : "mean shift",
                               Sharing::replicated)),
@@ -46,10 +47,14 @@ class DianaRule final : public Rule {
     kernel::combine(context().weight, gradient, -1, memory(shift_, piece), values);  // g - h_i
   }
 
-  void commit(const TensorPiece& piece, const SentPiece& sent, std::span<const float> mean,
-              std::span<float> result) override {
+  void remember(const TensorPiece& piece, const SentPiece& sent,
+                std::span<float> /*values*/) override {
     sent.add(alphas_[piece.tensor], memory(shift_, piece));  // h_i += alpha c
-    kernel::follow(memory(all_, piece), mean, rates_[piece.tensor], result);
+  }
+
+  void commit(const TensorPiece& piece, std::span<const float> mean,
+              std::span<float> result) override {
+    kernel::follow(memory(all_, piece), mean, rates_[piece.tensor], result, store_);
     if (momentum_ == 0) return;
     const std::span<float> average = memory(average_, piece);
     kernel::combine(momentum_, average, 1 - momentum_, result, average);
@@ -76,6 +81,7 @@ class DianaRule final : public Rule {
   }
 
   const float momentum_;
+  const kernel::Store store_;
   const std::size_t shift_;
   const std::size_t all_;
   const std::size_t owner_;

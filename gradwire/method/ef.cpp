@@ -25,16 +25,17 @@ class EfRule final : public Rule {
     kernel::combine(context().weight, gradient, factor(piece), memory(error_, piece), values);
   }
 
-  void commit(const TensorPiece& piece, const SentPiece& sent, std::span<const float> mean,
-              std::span<float> result) override {
-    const float scale = scales_[piece.tensor];
-    if (!sent.is_silent()) {
-      sent.add(-scale, result);  // v - c
-      kernel::copy_streamed(std::as_bytes(std::span<const float>(result)),
-                            std::as_writable_bytes(memory(error_, piece)).data());
-    }
-    const float out_scale = place().has_downlink ? downlink_.scale(piece.tensor) : scale;
-    for (std::size_t i = 0; i < result.size(); ++i) result[i] = out_scale * mean[i];
+  // e = v - c. It is in no cache, and is next read a whole step later.
+  void remember(const TensorPiece& piece, const SentPiece& sent,
+                std::span<float> values) override {
+    if (sent.is_silent()) return;
+    sent.add(-scales_[piece.tensor], values);
+    kernel::copy_streamed(std::as_bytes(std::span<const float>(values)),
+                          std::as_writable_bytes(memory(error_, piece)).data());
+  }
+
+  float mean_scale(std::size_t tensor) const override {
+    return place().has_downlink ? downlink_.scale(tensor) : scales_[tensor];
   }
 
   void prepare_down(const TensorPiece& piece, std::span<const float> mean,

@@ -23,12 +23,19 @@ class Ef21Rule final : public Rule {
     kernel::combine(context().weight, gradient, -1, memory(shift_, piece), values);  // g - s
   }
 
-  void commit(const TensorPiece& piece, const SentPiece& sent, std::span<const float> mean,
+  void remember(const TensorPiece& piece, const SentPiece& sent,
+                std::span<float> /*values*/) override {
+    sent.add(scales_[piece.tensor], memory(shift_, piece));  // s += c
+  }
+
+  float mean_scale(std::size_t tensor) const override {
+    return place().has_downlink ? down_scales_[tensor] : scales_[tensor];
+  }
+
+  void commit(const TensorPiece& piece, std::span<const float> mean,
               std::span<float> result) override {
-    const auto& scales = place().has_downlink ? down_scales_ : scales_;
     const std::span<float> all = memory(all_, piece);
-    sent.add(scales_[piece.tensor], memory(shift_, piece));    // s += c
-    kernel::combine(1, all, scales[piece.tensor], mean, all);  // S += a, or H += q
+    kernel::combine(1, all, 1, mean, all);  // S += a, or H += q
     std::copy(all.begin(), all.end(), result.begin());
   }
 

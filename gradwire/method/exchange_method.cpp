@@ -36,13 +36,18 @@ class WorkerHalf final : public WorkerPort {
   WorkerHalf(Rule& rule, std::size_t first) : rule_(rule), first_(first) {}
 
   bool keeps_values() const override { return rule_.keeps_values(); }
+  float mean_scale(std::size_t tensor) const override { return rule_.mean_scale(first_ + tensor); }
   void prepare(const TensorPiece& piece, std::span<const float> gradient,
                std::span<float> values) override {
     rule_.prepare(in_all(piece, first_), gradient, values);
   }
-  void commit(const TensorPiece& piece, const SentPiece& sent, std::span<const float> mean,
+  void remember(const TensorPiece& piece, const SentPiece& sent,
+                std::span<float> values) override {
+    rule_.remember(in_all(piece, first_), sent, values);
+  }
+  void commit(const TensorPiece& piece, std::span<const float> mean,
               std::span<float> result) override {
-    rule_.commit(in_all(piece, first_), sent, mean, result);
+    rule_.commit(in_all(piece, first_), mean, result);
   }
 
  private:
@@ -151,6 +156,8 @@ ExchangeMethod::ExchangeMethod(Communicator& communicator, std::vector<MethodTen
   const bool has_silent_server = topology_ == Topology::server && !options.server_contributes;
   place_.workers = communicator.size() - (has_silent_server ? 1 : 0);
   place_.is_silent = has_silent_server && communicator.rank() == options.server;
+  constexpr std::size_t kLargeElements = std::size_t{1} << 20;
+  place_.is_large = total_elements(tensors) >= kLargeElements;
   place_.tensors = std::move(tensors);
   place_.options = options;
   place_.gradients.resize(place_.tensors.size());

@@ -60,16 +60,22 @@ class LazyRule final : public Rule {
     }
   }
 
-  void commit(const TensorPiece& piece, const SentPiece& sent, std::span<const float> mean,
+  void remember(const TensorPiece& piece, const SentPiece& sent,
+                std::span<float> values) override {
+    if (sent.is_silent()) return;
+    if (estimates_smoothness()) smoothness_.add(piece, sent);
+    if (!options_.has_error_memory) return;
+    sent.add(-scales_[piece.tensor], values);  // e = v - u
+    std::copy(values.begin(), values.end(), memory(error_, piece).begin());
+  }
+
+  float mean_scale(std::size_t tensor) const override {
+    return static_cast<float>(context().learning_rate) * scales_[tensor];
+  }
+
+  void commit(const TensorPiece& /*piece*/, std::span<const float> mean,
               std::span<float> result) override {
-    const float scale = scales_[piece.tensor];
-    if (!sent.is_silent() && options_.has_error_memory) {
-      sent.add(-scale, result);  // v - u
-      std::copy(result.begin(), result.end(), memory(error_, piece).begin());
-    }
-    if (!sent.is_silent() && estimates_smoothness()) smoothness_.add(piece, sent);
-    const float out_scale = static_cast<float>(context().learning_rate) * scale;
-    for (std::size_t i = 0; i < result.size(); ++i) result[i] = out_scale * mean[i];
+    if (!keeps_values()) std::copy(mean.begin(), mean.end(), result.begin());
     step_squared_ += kernel::moments(result).squares;
   }
 

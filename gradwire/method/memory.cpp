@@ -8,6 +8,8 @@
 namespace gradwire {
 namespace {
 
+constexpr std::size_t kLine = 64 / sizeof(float);
+
 std::vector<TensorPiece> everything(std::span<const MethodTensor> tensors) {
   std::vector<TensorPiece> ranges;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -36,21 +38,25 @@ Memory::Memory(std::string name, Sharing sharing, std::span<const MethodTensor> 
     GW_CHECK(range_of_[piece.tensor] == ranges.size());
     range_of_[piece.tensor] = ranges_.size();
     ranges_.push_back({piece, elements});
-    elements += piece.elements;
+    elements += (piece.elements + kLine - 1) / kLine * kLine;
   }
-  values_.resize(elements);
+  if (elements == 0) return;
+  memory_.resize(elements + kLine - 1);
+  const std::size_t misaligned =
+      reinterpret_cast<std::uintptr_t>(memory_.data()) / sizeof(float) % kLine;
+  values_ = std::span(memory_).subspan((kLine - misaligned) % kLine, elements);
 }
 
 std::span<float> Memory::at(const TensorPiece& piece) {
   const auto& [range, at] = ranges_.at(range_of_[piece.tensor]);
   GW_CHECK(range.first <= piece.first &&
            piece.first + piece.elements <= range.first + range.elements);
-  return std::span(values_).subspan(at + piece.first - range.first, piece.elements);
+  return values_.subspan(at + piece.first - range.first, piece.elements);
 }
 
 std::span<const float> Memory::whole(std::size_t tensor) const {
   const auto& [range, at] = ranges_.at(range_of_[tensor]);
-  return std::span(values_).subspan(at, range.elements);
+  return values_.subspan(at, range.elements);
 }
 
 void Memory::rescale(float factor) {
@@ -60,7 +66,7 @@ void Memory::rescale(float factor) {
 
 void Memory::save(MethodState& state) const {
   for (const auto& [range, at] : ranges_) {
-    const auto values = std::span(values_).subspan(at, range.elements);
+    const auto values = values_.subspan(at, range.elements);
     state.arrays.push_back({.memory = name_,
                             .tensor = tensor_names_[range.tensor],
                             .sharing = sharing_,

@@ -24,11 +24,14 @@ class Memory {
   Memory(std::string name, Sharing sharing, std::span<const MethodTensor> tensors,
          std::vector<TensorPiece> ranges);
 
+  Memory(Memory&&) = default;
+  Memory& operator=(Memory&&) = default;
+
   // The piece must be within the ranges.
   std::span<float> at(const TensorPiece& piece);
   std::span<const float> whole(std::size_t tensor) const;
 
-  std::size_t bytes() const { return values_.size() * sizeof(float); }
+  std::size_t bytes() const { return memory_.size() * sizeof(float); }
   void rescale(float factor);
 
   void save(MethodState& state) const;
@@ -47,7 +50,8 @@ class Memory {
   std::vector<std::string> tensor_names_;
   std::vector<Range> ranges_;
   std::vector<std::size_t> range_of_;  // by tensor; ranges_.size() if there is none
-  std::vector<float> values_;
+  std::vector<float> memory_;   // with room to align
+  std::span<float> values_;     // ranges start at cache lines
 };
 
 }  // namespace gradwire

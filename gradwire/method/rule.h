@@ -33,6 +33,7 @@ struct Workplace {
   bool has_downlink = false;  // what goes down is rounded, so that owners need a memory
   std::size_t workers = 1;    // ranks that give gradients
   bool is_silent = false;     // this rank only averages
+  bool is_large = false;      // results do not stay in the caches
   MethodOptions options;
   std::vector<TensorPiece> owned;
 
@@ -55,9 +56,11 @@ class Rule {
   // --- One piece; `piece.tensor` counts over all tensors. See WorkerPort and OwnerPort ---
 
   virtual bool keeps_values() const { return false; }
+  virtual float mean_scale(std::size_t /*tensor*/) const { return 1; }
   virtual void prepare(const TensorPiece&, std::span<const float> /*gradient*/,
                        std::span<float> /*values*/) {}
-  virtual void commit(const TensorPiece&, const SentPiece&, std::span<const float> /*mean*/,
+  virtual void remember(const TensorPiece&, const SentPiece&, std::span<float> /*values*/) {}
+  virtual void commit(const TensorPiece&, std::span<const float> /*mean*/,
                       std::span<float> /*result*/) {}
   virtual void prepare_down(const TensorPiece&, std::span<const float> /*mean*/,
                             std::span<float> /*wanted*/) {}

@@ -1,0 +1,21 @@
+#include <algorithm>
+
+#include "gradwire/collective/exchange.h"
+#include "gradwire/core/check.h"
+
+namespace gradwire {
+
+void SentPiece::decode(std::span<float> target) const {
+  if (is_silent()) {
+    std::fill(target.begin(), target.end(), 0.0F);
+  } else {
+    GW_CHECK(codec_->decode(payload_, target, *workspace_).has_value());
+  }
+}
+
+void SentPiece::add(float weight, std::span<float> target) const {
+  if (is_silent()) return;
+  GW_CHECK(codec_->decode_add(payload_, weight, target, *workspace_).has_value());
+}
+
+}  // namespace gradwire
