@@ -42,7 +42,7 @@ TEST(BenchAllreduceThreads, JsonHasTheBaselineAndEveryMethodAskedFor) {
   ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
   const Json document = outcome.json();
   EXPECT_EQ(fields(document),
-            (Names{"baseline", "elements", "tensors", "input", "rounds", "results"}));
+            (Names{"baseline", "scaling", "elements", "tensors", "input", "rounds", "results"}));
   EXPECT_EQ(fields(document["baseline"]), (Names{"name", "ms", "ms_min"}));
   EXPECT_EQ(document["baseline"]["name"], "in-process fp32 allreduce");
   EXPECT_EQ(document["elements"], 5000);

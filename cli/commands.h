@@ -17,6 +17,7 @@ class UsageError : public Error {
 };
 
 void add_codecs_command(CLI::App& program, const Console& console);
+void add_methods_command(CLI::App& program, const Console& console);
 void add_encode_command(CLI::App& program, const Console& console);
 void add_decode_command(CLI::App& program, const Console& console);
 void add_inspect_command(CLI::App& program, const Console& console);

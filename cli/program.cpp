@@ -104,6 +104,7 @@ int run(std::vector<std::string> arguments, const Console& console) {
       "  gradwire encode --help");
   program.require_subcommand(0, 1);
   add_codecs_command(program, console);
+  add_methods_command(program, console);
   add_encode_command(program, console);
   add_decode_command(program, console);
   add_inspect_command(program, console);

@@ -23,6 +23,9 @@ target_sources(gradwire PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} 
   gradwire/file/npy.h
   gradwire/file/tensor.h
   gradwire/file/tensor_file.h
+  gradwire/method/method.h
+  gradwire/method/state.h
+  gradwire/method/state_file.h
   gradwire/transport/gloo.h
   gradwire/transport/in_process.h
   gradwire/transport/mpi.h

@@ -127,7 +127,8 @@ TEST(TrainingThreads, StepsAreWrittenDownAsTheyWere) {
 
 TEST(TrainingThreads, ResumedRunEndsWithTheModelOfOneThatWasNeverStopped) {
   for (const char* method : {"diana(natural, down=natural)", "ef(topk(20%))", "ef21(topk(20%))",
-                             "dgc(10%)", "powersgd(rank=2)", "qsgd(bits=4)"}) {
+                             "dgc(10%)", "powersgd(rank=2)", "qsgd(bits=4)", "lasg(none)",
+                             "sasg(topk(50%))", "sasg(topk(20%), rule=server)"}) {
     Trial trial;
     trial.training.method = method;
     trial.training.batch = 4;

@@ -1,6 +1,6 @@
 // The public API of gradwire, and all that is installed: codecs (codec/), frames (wire/),
-// compressed means (collective/) over transports (transport/), and .gw files (file/), with the
-// errors, random numbers and threads that they take (core/).
+// compressed means (collective/) over transports (transport/), methods around them (method/), and
+// .gw files (file/), with the errors, random numbers and threads that they take (core/).
 #pragma once
 
 #include "gradwire/codec/codec.h"
@@ -18,6 +18,9 @@
 #include "gradwire/file/npy.h"
 #include "gradwire/file/tensor.h"
 #include "gradwire/file/tensor_file.h"
+#include "gradwire/method/method.h"
+#include "gradwire/method/state.h"
+#include "gradwire/method/state_file.h"
 #include "gradwire/transport/gloo.h"
 #include "gradwire/transport/in_process.h"
 #include "gradwire/transport/mpi.h"

@@ -99,8 +99,7 @@ ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions
 
   // Cut where both codecs can be cut, and never in the middle of a cache line.
   constexpr std::size_t kLineElements = 16;
-  // A piece is worked on in the cache, where ports have some more arrays of its size.
-  const std::size_t piece_elements_max = std::size_t{1} << (options.is_ported ? 16 : 16);
+  constexpr std::size_t kPieceElementsMax = std::size_t{1} << 16;
   const std::size_t buckets = std::lcm(setup.up->bucket_elements(), setup.down->bucket_elements());
   std::vector<std::size_t> sizes;
   for (const TensorShape& tensor : setup.tensors) sizes.push_back(tensor.elements);
@@ -112,7 +111,7 @@ ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions
   LayoutOptions cut{.ranks = ranks,
                     .unit_elements = std::lcm(buckets, kLineElements),
                     .segment_elements_max = segment,
-                    .piece_elements_max = piece_elements_max};
+                    .piece_elements_max = kPieceElementsMax};
   if (setup.topology == Topology::server) cut.only_owner = options.server;
   if (setup.topology == Topology::gather) cut.only_owner = 0;  // chunks mean nothing there
   setup.layout = lay_out(sizes, cut);

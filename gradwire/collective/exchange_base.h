@@ -191,9 +191,9 @@ class ExchangeBase : public Exchange, public Job {
   void decode_mean(const Codec& codec, std::span<const std::byte> payload, const TensorPiece& piece,
                    std::size_t sender);
 
-  // The mean of everybody's parcels for a segment, times a scale: first the weights, of which the sum is returned,
-  // then piece by piece, added in the order of the ranks. Parcels are by rank; those of ranks that
-  // do not contribute are not looked at.
+  // The mean of everybody's parcels for a segment, times a scale: first the weights, of which the
+  // sum is returned, then piece by piece, added in the order of the ranks. Parcels are by rank;
+  // those of ranks that do not contribute are not looked at.
   float weigh(std::span<const ParcelReader> parcels);
   void average(std::span<ParcelReader> parcels, std::span<float> mean, float scale = 1);
 

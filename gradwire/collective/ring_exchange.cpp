@@ -164,6 +164,8 @@ void RingExchange::add_own(std::size_t segment_index, const Incoming* incoming, 
   const bool poison = !written.finite || (incoming != nullptr && incoming->poison);
   const FrameKind& kind = is_mean ? mean_kind_ : up_kind();
   if (ranks() > 1) send_room(seal(kind, segment, poison, written.parcel, memory));
+  const bool is_counted = own_frames_.size() > 0;  // when it was encoded
+  if (!is_counted) report().message_bytes += kFrameHeaderBytes + written.parcel.size();
   if (!is_mean) return;
   report().poisoned = report().poisoned || poison;
   take_mean(segment_index, written.parcel, rank());

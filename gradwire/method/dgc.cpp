@@ -63,8 +63,7 @@ class DgcRule final : public Rule {
   }
 
   // The new u is what w has moved by.
-  void remember(const TensorPiece& piece, const SentPiece& sent,
-                std::span<float> values) override {
+  void remember(const TensorPiece& piece, const SentPiece& sent, std::span<float> values) override {
     if (sent.is_silent()) return;
     const std::span<float> velocity = memory(velocity_, piece);
     const std::span<float> sum = memory(sum_, piece);

@@ -11,7 +11,7 @@
 
 namespace gradwire {
 
-inline double squared_distance(std::span<const float> x, std::span<const float> y) {
+inline double distance_squared(std::span<const float> x, std::span<const float> y) {
   std::array<float, kernel::kBlockElements> differences;
   double squares = 0;
   for (std::size_t i = 0; i < x.size(); i += differences.size()) {

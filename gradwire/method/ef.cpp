@@ -26,8 +26,7 @@ class EfRule final : public Rule {
   }
 
   // e = v - c. It is in no cache, and is next read a whole step later.
-  void remember(const TensorPiece& piece, const SentPiece& sent,
-                std::span<float> values) override {
+  void remember(const TensorPiece& piece, const SentPiece& sent, std::span<float> values) override {
     if (sent.is_silent()) return;
     sent.add(-scales_[piece.tensor], values);
     kernel::copy_streamed(std::as_bytes(std::span<const float>(values)),

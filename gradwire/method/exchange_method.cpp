@@ -1,5 +1,6 @@
 #include "gradwire/method/exchange_method.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "gradwire/core/check.h"
@@ -41,8 +42,7 @@ class WorkerHalf final : public WorkerPort {
                std::span<float> values) override {
     rule_.prepare(in_all(piece, first_), gradient, values);
   }
-  void remember(const TensorPiece& piece, const SentPiece& sent,
-                std::span<float> values) override {
+  void remember(const TensorPiece& piece, const SentPiece& sent, std::span<float> values) override {
     rule_.remember(in_all(piece, first_), sent, values);
   }
   void commit(const TensorPiece& piece, std::span<const float> mean,
@@ -125,7 +125,7 @@ class ExchangeMethod final : public Method {
 
   MethodState save() const override;
   void load(const MethodState& state) override;
-  std::vector<TensorPiece> owned() const override { return place_.owned; }
+  std::vector<TensorPiece> owned() const override;
   void rescale(float factor) override;
   std::size_t memory_bytes() const override;
 
@@ -289,6 +289,7 @@ MethodState ExchangeMethod::empty_state() const {
   state.topology = name(topology_);
   state.rank = communicator_.rank();
   state.ranks = communicator_.size();
+  state.is_silent = place_.is_silent;
   for (const auto& [tensor, shape] : place_.tensors) state.tensors.push_back({tensor, shape});
   return state;
 }
@@ -318,6 +319,12 @@ void ExchangeMethod::load(const MethodState& state) {
     }
   }
   rule_->on_load(state);
+}
+
+std::vector<TensorPiece> ExchangeMethod::owned() const {
+  const bool has_memory = std::ranges::any_of(
+      place_.memories, [](const Memory& memory) { return memory.sharing() == Sharing::owner; });
+  return has_memory ? place_.owned : std::vector<TensorPiece>();
 }
 
 void ExchangeMethod::rescale(float factor) {

@@ -60,8 +60,7 @@ class LazyRule final : public Rule {
     }
   }
 
-  void remember(const TensorPiece& piece, const SentPiece& sent,
-                std::span<float> values) override {
+  void remember(const TensorPiece& piece, const SentPiece& sent, std::span<float> values) override {
     if (sent.is_silent()) return;
     if (estimates_smoothness()) smoothness_.add(piece, sent);
     if (!options_.has_error_memory) return;
@@ -116,7 +115,7 @@ class LazyRule final : public Rule {
     if (!options_.is_server_rule || age_ >= kNeverUploaded) return 0;
     double squares = 0;
     for (std::size_t i = 0; i < place().tensors.size(); ++i) {
-      squares += squared_distance(context().parameters[i], place().memories[old_model_].whole(i));
+      squares += distance_squared(context().parameters[i], place().memories[old_model_].whole(i));
     }
     return squares;
   }
@@ -135,7 +134,7 @@ class LazyRule final : public Rule {
     }
     double squares = 0;
     context().gradient_at(old_model, [&](std::size_t tensor, std::span<const float> gradient) {
-      squares += squared_distance(place().gradients[tensor], gradient);
+      squares += distance_squared(place().gradients[tensor], gradient);
     });
     return double{context().weight} * double{context().weight} * squares;
   }

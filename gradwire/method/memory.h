@@ -32,6 +32,7 @@ class Memory {
   std::span<const float> whole(std::size_t tensor) const;
 
   std::size_t bytes() const { return memory_.size() * sizeof(float); }
+  Sharing sharing() const { return sharing_; }
   void rescale(float factor);
 
   void save(MethodState& state) const;
@@ -50,8 +51,8 @@ class Memory {
   std::vector<std::string> tensor_names_;
   std::vector<Range> ranges_;
   std::vector<std::size_t> range_of_;  // by tensor; ranges_.size() if there is none
-  std::vector<float> memory_;   // with room to align
-  std::span<float> values_;     // ranges start at cache lines
+  std::vector<float> memory_;          // with room to align
+  std::span<float> values_;            // ranges start at cache lines
 };
 
 }  // namespace gradwire

@@ -144,9 +144,15 @@ std::string check_method(std::string_view spec);
 // What listings say about a method.
 struct MethodExample {
   std::string spec;
-  std::string vectors;     // memory for each parameter, such as "2 + 1/N"
-  std::string topologies;  // such as "scatter, server, gather"
-  std::string what;        // in a line
+  double vectors = 0;        // floats of memory for each parameter, on every rank
+  double owner_vectors = 0;  // and for each one that a rank owns, 1/N of all, where what goes down
+                             // is rounded
+  std::string more;          // memory beside that, in words; usually none
+  std::string topologies;    // such as "scatter, server, gather"
+  std::string what;          // in a line
+
+  // "2 + 1/N"
+  std::string memory() const;
 };
 std::vector<MethodExample> example_methods();
 

@@ -19,7 +19,7 @@ std::unique_ptr<Rule> make_ef_rule(Workplace& place);
 std::unique_ptr<Rule> make_ef21_rule(Workplace& place);
 
 struct DianaOptions {
-  std::optional<double> alpha = {};  // null: 1 / (2 (1 + omega))
+  std::optional<double> alpha = {};  // null: 1 / (2 (1 + omega)), cut to a few bits
   double momentum = 0;
 };
 // diana: the same with codecs that are right on average, which makes the mean so, too.

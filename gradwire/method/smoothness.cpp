@@ -21,7 +21,7 @@ void SmoothnessEstimate::add(const TensorPiece& piece, const SentPiece& sent) {
   before_.resize(piece.elements);
   sent.decode(now_);
   if (!last.empty() && codec_.decode(last, before_, workspace_)) {
-    distance_ += squared_distance(now_, before_);
+    distance_ += distance_squared(now_, before_);
   }
   last.assign(sent.payload().begin(), sent.payload().end());
 }

@@ -1,0 +1,71 @@
+// gradwire methods: every method with its memory and the topologies that it runs on.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <memory>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "gradwire/method/method.h"
+
+namespace gradwire::cli {
+namespace {
+
+std::vector<std::string> split_list(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(", ", at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 2;
+  }
+  return parts;
+}
+
+Json to_json(const std::vector<MethodExample>& examples) {
+  Json methods = Json::array();
+  for (const MethodExample& example : examples) {
+    methods.push_back({{"spec", example.spec},
+                       {"canonical", check_method(example.spec)},
+                       {"memory", example.memory()},
+                       {"vectors", example.vectors},
+                       {"owner_vectors", example.owner_vectors},
+                       {"topologies", split_list(example.topologies)},
+                       {"what", example.what}});
+  }
+  return {{"methods", methods}};
+}
+
+void print_table(const std::vector<MethodExample>& examples, const Console& console) {
+  Table table({{.heading = "method", .align = Table::Align::left},
+               {.heading = "memory", .align = Table::Align::left},
+               {.heading = "topologies", .align = Table::Align::left},
+               {.heading = "what it does", .align = Table::Align::left}});
+  for (const MethodExample& example : examples) {
+    table.add_row({example.spec, example.memory(), example.topologies, example.what});
+  }
+  fmt::print(console.out,
+             "{}\n"
+             "Memory is in floats for each parameter, on each of N ranks; 1/N is what owners hold "
+             "where\nwhat goes down is rounded. Any codec of 'gradwire codecs' can stand in the "
+             "brackets, as\nfar as the method can use it.\n",
+             table.text());
+}
+
+}  // namespace
+
+void add_methods_command(CLI::App& program, const Console& console) {
+  auto* app = program.add_subcommand(
+      "methods", "List the methods with their memory and the topologies they run on");
+  auto json = std::make_shared<bool>(false);
+  add_json_option(*app, *json);
+  app->footer("Example:\n  gradwire methods --json");
+  app->callback([json, &console] {
+    const std::vector<MethodExample> examples = example_methods();
+    *json ? print_json(to_json(examples), console) : print_table(examples, console);
+  });
+}
+
+}  // namespace gradwire::cli
