@@ -5,6 +5,7 @@
 # fills the machine: both run alone.
 
 find_package(GTest REQUIRED)
+find_package(Eigen3 REQUIRED NO_MODULE)
 include(GoogleTest)
 
 function(add_room_test name room)
@@ -13,7 +14,8 @@ function(add_room_test name room)
     return()
   endif()
   add_executable(${name} ${sources})
-  target_link_libraries(${name} PRIVATE gradwire ${dependencies} ${ARGN} GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE gradwire ${dependencies} ${ARGN} Eigen3::Eigen
+                                        GTest::gtest_main)
 
   set(how DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set(alone "Fault*:*/Identity.*")
