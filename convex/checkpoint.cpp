@@ -1,13 +1,15 @@
 #include "convex/checkpoint.h"
 
 #include <charconv>
+#include <cstring>
 #include <map>
 #include <string>
 #include <string_view>
 
 #include "gradwire/core/error.h"
+#include "gradwire/file/atomic_file.h"
 #include "gradwire/file/file_failure.h"
-#include "gradwire/file/tensor_file.h"
+#include "gradwire/file/read_file.h"
 #include "gradwire/method/state_file.h"
 #include "gradwire/wire/frame.h"
 #include "record/fields.h"
@@ -20,9 +22,16 @@ using record::Json;
 
 constexpr std::string_view kPrefix = "step-";
 constexpr const char* kManifest = "manifest.json";
-constexpr const char* kModel = "x.f32";
+constexpr const char* kModel = "x.f64";  // raw, little-endian
 
-std::string model_hash(std::span<const float> x) {
+std::vector<double> read_model(const std::filesystem::path& path) {
+  const std::vector<std::byte> bytes = read_file(path);
+  std::vector<double> x(bytes.size() / sizeof(double));
+  std::memcpy(x.data(), bytes.data(), x.size() * sizeof(double));
+  return x;
+}
+
+std::string model_hash(std::span<const double> x) {
   return record::hash_text(checksum(std::as_bytes(x)));
 }
 
@@ -70,7 +79,11 @@ void save_checkpoint(Communicator& communicator, const Method& method,
   std::filesystem::create_directories(place, failure);
   if (failure) fail_file(place, "cannot be made: " + failure.message());
   save_method(method, place, communicator.rank(), communicator.size());
-  if (communicator.rank() == 0) write_tensor(place / kModel, {.values = checkpoint.x});
+  if (communicator.rank() == 0) {
+    AtomicFile model(place / kModel);
+    model.write(std::as_bytes(std::span(checkpoint.x)));
+    model.commit();
+  }
   communicator.barrier();
   if (communicator.rank() != 0) return;
   record::write_json_file(place / kManifest, {{"step", checkpoint.step},
@@ -94,7 +107,7 @@ std::optional<Checkpoint> load_checkpoint(Communicator& communicator, Method& me
       differences(record::field<Json>(manifest, "configuration"), configuration);
   if (!differs.empty()) fail_file(place, "is of another run: " + differs);
   Checkpoint checkpoint{.step = record::field<std::uint64_t>(manifest, "step"),
-                        .x = read_tensor(place / kModel).values};
+                        .x = read_model(place / kModel)};
   if (model_hash(checkpoint.x) != record::field<std::string>(manifest, "model_hash")) {
     fail_file(place / kModel, "is damaged: it is not the model that the manifest names");
   }

@@ -17,7 +17,7 @@ namespace gradwire::convex {
 
 struct Checkpoint {
   std::uint64_t step = 0;  // how many were done
-  std::vector<float> x;
+  std::vector<double> x;
 };
 
 // `configuration` is what a run that goes on must have the same. Older checkpoints, all but the

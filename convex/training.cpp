@@ -69,7 +69,7 @@ class Training {
   std::uint64_t model_hash() const { return checksum(std::as_bytes(worker_.x())); }
 
   record::Metrics metrics() const {
-    const std::vector<double> x(worker_.x().begin(), worker_.x().end());
+    const std::span<const double> x = worker_.x();
     record::Metrics metrics{.loss = objective_.value(x)};
     if (options_.optimum) metrics.gap = *metrics.loss - *options_.optimum;
     return metrics;

@@ -1,5 +1,5 @@
 // One worker's training run: gradients of its rows, averaged by a method, and proximal steps, until
-// all steps are done. All ranks hold the same x, in 32-bit floats, and compare it as they go.
+// all steps are done. All ranks hold the same x and compare it as they go.
 //
 //   x = prox_{gamma R}(x - gamma out)    where the method gives a gradient
 //   x = prox_{gamma R}(x - out)          where it gives an update
@@ -46,7 +46,7 @@ struct TrainingResult {
   double learning_rate = 0;
   std::uint64_t resumed_from = 0;  // 0: from the start
   std::string model_hash;
-  std::vector<float> x;
+  std::vector<double> x;
 
   // Rank 0 only: where it began and ended, and every step, those before a resumption included.
   record::Metrics start = {};

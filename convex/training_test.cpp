@@ -186,7 +186,7 @@ TEST(TrainingThreads, StepsThatOverflowChangeNothingAndAreCounted) {
   training.step_rule = parse_step_rule("0.1");
   run_communicators(2, [&](Communicator& communicator) {
     const TrainingResult result = train(communicator, experiment, training);
-    EXPECT_EQ(result.x, std::vector<float>{0});
+    EXPECT_EQ(result.x, std::vector<double>{0});
     for (const record::StepRecord& step : result.steps) EXPECT_TRUE(step.poisoned);
   });
 }

@@ -24,13 +24,14 @@ Worker::Worker(const Experiment& experiment, const WorkerOptions& options)
       shard_(experiment.shard(options.rank)),
       options_(options),
       x_(experiment.problem().features(),
-         static_cast<float>(experiment.objective().regulariser.prox(0, options.learning_rate))),
+         experiment.objective().regulariser.prox(0, options.learning_rate)),
+      x_float_(x_.size()),
       gradient_(x_.size()),
       old_gradient_(x_.size()),
-      x_exact_(x_.size()),
+      x_rounded_(x_.size()),
       gradient_exact_(x_.size()) {}
 
-void Worker::set_x(std::span<const float> x) {
+void Worker::set_x(std::span<const double> x) {
   GW_CHECK(x.size() == x_.size());
   std::ranges::copy(x, x_.begin());
 }
@@ -39,9 +40,10 @@ record::StepRecord Worker::step(Method& method, std::uint64_t step) {
   record::StepRecord record{.step = step + 1, .learning_rate = options_.learning_rate};
   record.seconds.compute = seconds_of([&] {
     draw_batch(step);
-    find_gradient(x_, gradient_);
+    std::ranges::transform(x_, x_float_.begin(), [](double x) { return static_cast<float>(x); });
+    find_gradient(method.traits().needs_parameters ? rounded(x_float_) : x_, gradient_);
   });
-  const std::array<std::span<const float>, 1> parameters = {x_};
+  const std::array<std::span<const float>, 1> parameters = {x_float_};
   const std::array<std::span<float>, 1> gradients = {gradient_};
   double more_compute_seconds = 0;
   const StepContext context{
@@ -50,7 +52,7 @@ record::StepRecord Worker::step(Method& method, std::uint64_t step) {
       .weight = static_cast<float>(shard_.weight),
       .parameters = parameters,
       .gradient_at = [&](std::span<const std::span<const float>> at, const TakeGradient& take) {
-        more_compute_seconds += seconds_of([&] { find_gradient(at[0], old_gradient_); });
+        more_compute_seconds += seconds_of([&] { find_gradient(rounded(at[0]), old_gradient_); });
         take(0, old_gradient_);
       }};
   const MethodReport report = method.run(context, gradients);
@@ -85,10 +87,14 @@ void Worker::draw_batch(std::uint64_t step) {
   }
 }
 
-void Worker::find_gradient(std::span<const float> x, std::span<float> gradient) {
-  std::ranges::copy(x, x_exact_.begin());
+std::span<const double> Worker::rounded(std::span<const float> x) {
+  std::ranges::copy(x, x_rounded_.begin());
+  return x_rounded_;
+}
+
+void Worker::find_gradient(std::span<const double> x, std::span<float> gradient) {
   const RowNumbers rows = options_.batch == 0 ? RowNumbers(shard_.rows) : RowNumbers(batch_);
-  experiment_.problem().gradient(rows, x_exact_, gradient_exact_);
+  experiment_.problem().gradient(rows, x, gradient_exact_);
   std::ranges::transform(gradient_exact_, gradient.begin(),
                          [](double slope) { return static_cast<float>(slope); });
 }
@@ -98,8 +104,7 @@ void Worker::move(MethodTraits::Output output) {
   const double gamma = options_.learning_rate;
   const double length = output == MethodTraits::Output::gradient ? gamma : 1;
   for (std::size_t j = 0; j < x_.size(); ++j) {
-    const double moved = static_cast<double>(x_[j]) - length * static_cast<double>(gradient_[j]);
-    x_[j] = static_cast<float>(regulariser.prox(moved, gamma));
+    x_[j] = regulariser.prox(x_[j] - length * static_cast<double>(gradient_[j]), gamma);
   }
 }
 

@@ -28,24 +28,27 @@ class Worker {
   // A step of all ranks; the first is step 0. The counts are this rank's own.
   record::StepRecord step(Method& method, std::uint64_t step);
 
-  std::span<const float> x() const { return x_; }
-  void set_x(std::span<const float> x);
+  std::span<const double> x() const { return x_; }
+  void set_x(std::span<const double> x);
   double learning_rate() const { return options_.learning_rate; }
 
  private:
   void draw_batch(std::uint64_t step);
   // Of the step's batch, in 32-bit floats.
-  void find_gradient(std::span<const float> x, std::span<float> gradient);
+  void find_gradient(std::span<const double> x, std::span<float> gradient);
+  // Methods see parameters as floats; those that compare gradients at two of them get both there.
+  std::span<const double> rounded(std::span<const float> x);
   void move(MethodTraits::Output output);
 
   const Experiment& experiment_;
   const Shard& shard_;
   const WorkerOptions options_;
-  std::vector<float> x_;
+  std::vector<double> x_;            // in floats, short steps would be lost in rounding
+  std::vector<float> x_float_;       // as methods see it
   std::vector<float> gradient_;      // and then what the method made of it
   std::vector<float> old_gradient_;  // at other parameters, for methods that ask
   std::vector<std::uint32_t> batch_;
-  std::vector<double> x_exact_;
+  std::vector<double> x_rounded_;
   std::vector<double> gradient_exact_;
 };
 

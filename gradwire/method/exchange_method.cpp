@@ -5,73 +5,11 @@
 
 #include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
+#include "gradwire/method/rule_ports.h"
 
 namespace gradwire {
 
-std::size_t MethodTensor::elements() const {
-  std::size_t elements = 1;
-  for (const std::size_t dimension : shape) elements *= dimension;
-  return elements;
-}
-
-std::size_t Workplace::add_memory(std::string name, Sharing sharing, MemoryUnit unit) {
-  memories.emplace_back(std::move(name), sharing, tensors, unit);
-  return memories.size() - 1;
-}
-
-std::size_t Workplace::add_owner_memory(std::string name) {
-  memories.emplace_back(std::move(name), Sharing::owner, tensors, owned);
-  return memories.size() - 1;
-}
-
 namespace {
-
-// Tensors of a group count from its first, those of a rule from the first of all.
-TensorPiece in_all(TensorPiece piece, std::size_t first) {
-  piece.tensor += first;
-  return piece;
-}
-
-class WorkerHalf final : public WorkerPort {
- public:
-  WorkerHalf(Rule& rule, std::size_t first) : rule_(rule), first_(first) {}
-
-  bool keeps_values() const override { return rule_.keeps_values(); }
-  float mean_scale(std::size_t tensor) const override { return rule_.mean_scale(first_ + tensor); }
-  void prepare(const TensorPiece& piece, std::span<const float> gradient,
-               std::span<float> values) override {
-    rule_.prepare(in_all(piece, first_), gradient, values);
-  }
-  void remember(const TensorPiece& piece, const SentPiece& sent, std::span<float> values) override {
-    rule_.remember(in_all(piece, first_), sent, values);
-  }
-  void commit(const TensorPiece& piece, std::span<const float> mean,
-              std::span<float> result) override {
-    rule_.commit(in_all(piece, first_), mean, result);
-  }
-
- private:
-  Rule& rule_;
-  const std::size_t first_;
-};
-
-class OwnerHalf final : public OwnerPort {
- public:
-  OwnerHalf(Rule& rule, std::size_t first) : rule_(rule), first_(first) {}
-
-  void prepare(const TensorPiece& piece, std::span<const float> mean,
-               std::span<float> wanted) override {
-    rule_.prepare_down(in_all(piece, first_), mean, wanted);
-  }
-  void commit(const TensorPiece& piece, std::span<const float> mean,
-              std::span<const float> sent) override {
-    rule_.commit_down(in_all(piece, first_), mean, sent);
-  }
-
- private:
-  Rule& rule_;
-  const std::size_t first_;
-};
 
 // Tensors that travel together.
 struct Group {

@@ -4,7 +4,10 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <map>
 
+#include "gradwire/file/test_directory.h"
 #include "gradwire/method/state_file.h"
 #include "gradwire/method/workload_test_support.h"
 
@@ -101,6 +104,64 @@ TEST(MethodThreads, SavedAndLoadedItGoesOnAsIfNothingHadHappened) {
       EXPECT_TRUE(same_bits(models[rank], resumed[rank])) << rank;
     }
   });
+}
+
+// The mean over workers of a memory, and of the mean that owners or all ranks hold of it.
+std::map<std::string, std::vector<double>> means_of(const std::vector<MethodState>& states) {
+  std::map<std::string, std::vector<double>> means;
+  std::map<std::string, double> shares;
+  for (const MethodState& state : states) {
+    for (const StateArray& array : state.arrays) {
+      const std::string key = array.memory + " of " + array.tensor;
+      const double share =
+          array.sharing == Sharing::owner ? 1.0 : 1.0 / static_cast<double>(states.size());
+      std::vector<double>& mean = means[key];
+      mean.resize(std::max(mean.size(), array.first + array.values.size()));
+      for (std::size_t i = 0; i < array.values.size(); ++i) {
+        mean[array.first + i] += share * double{array.values[i]};
+      }
+    }
+  }
+  return means;
+}
+
+TEST(MethodThreads, AnotherNumberOfRanksKeepsTheMeansAndGoesOn) {
+  const TestDirectory directory;
+  for (const std::string& spec : test_specs()) {
+    SCOPED_TRACE(spec);
+    std::vector<MethodState> before(4), after(3);
+    const auto folder = directory / std::to_string(std::hash<std::string>()(spec));
+    std::filesystem::create_directory(folder);
+    const MethodOptions options{.topology = Topology::scatter, .seed = 3, .group_elements = 1000};
+    run_communicators(4, [&](Communicator& communicator) {
+      TestWorker worker(communicator, spec, options);
+      for (std::uint64_t step = 0; step < 12; ++step) worker.step(step);
+      save_method(worker.method(), folder, communicator.rank(), communicator.size());
+      before[communicator.rank()] = worker.method().save();
+    });
+    std::vector<Model> models(3);
+    run_communicators(3, [&](Communicator& communicator) {
+      TestWorker worker(communicator, spec, options);
+      load_method(worker.method(), folder, communicator.rank(), communicator.size());
+      after[communicator.rank()] = worker.method().save();
+      for (std::uint64_t step = 12; step < 20; ++step) {
+        const MethodReport report = worker.step(step);
+        EXPECT_EQ(report.poisoned, 0u);
+        if (step == 12) {
+          EXPECT_EQ(report.uploads, 1u);  // lazy or not
+        }
+      }
+      models[communicator.rank()] = worker.model();
+    });
+    EXPECT_TRUE(same_bits(models[0], models[1]) && same_bits(models[0], models[2]));
+    const auto old_means = means_of(before), new_means = means_of(after);
+    ASSERT_EQ(old_means.size(), new_means.size());
+    for (const auto& [key, mean] : old_means) {
+      for (std::size_t i = 0; i < mean.size(); ++i) {
+        ASSERT_NEAR(mean[i], new_means.at(key)[i], 1e-6 * (1 + std::abs(mean[i]))) << key;
+      }
+    }
+  }
 }
 
 TEST(MethodThreads, PoisonCommitsNothingAnywhere) {

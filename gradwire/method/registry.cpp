@@ -7,6 +7,7 @@
 #include "gradwire/core/error.h"
 #include "gradwire/method/exchange_method.h"
 #include "gradwire/method/method.h"
+#include "gradwire/method/method_reader.h"
 #include "gradwire/method/powersgd.h"
 #include "gradwire/method/rules.h"
 #include "gradwire/method/scaling.h"
@@ -45,84 +46,6 @@ std::string_view expand(std::string_view text) {
   }
   return text;
 }
-
-// Where the value that starts at `begin` ends: at the comma or bracket that is not its own. The
-// text is known to follow the grammar.
-std::size_t value_end(std::string_view text, std::size_t begin) {
-  std::size_t depth = 0;
-  for (std::size_t i = begin; i < text.size(); ++i) {
-    if (depth == 0 && (text[i] == ',' || text[i] == ')')) return i;
-    if (text[i] == '(') ++depth;
-    if (text[i] == ')') --depth;
-  }
-  return text.size();
-}
-
-std::string_view text_of(std::string_view text, const SpecArgument& argument) {
-  return text.substr(argument.position, value_end(text, argument.position) - argument.position);
-}
-
-// Reads a method's arguments, and writes them down again in their canonical form.
-class MethodReader {
- public:
-  MethodReader(std::string_view text, const SpecStage& stage)
-      : text_(text), stage_(stage), reader_(text, stage) {}
-
-  StageReader& arguments() { return reader_; }
-
-  // The codec that comes first.
-  std::shared_ptr<const Codec> codec(const char* otherwise) {
-    const SpecArgument* const argument = reader_.nested_or_first("codec");
-    if (argument == nullptr && otherwise == nullptr) {
-      reader_.fail("'" + stage_.name + "' needs a codec, as in '" + stage_.name + "(natural)'");
-    }
-    auto codec = argument != nullptr ? make_nested(*argument) : make_codec(otherwise);
-    write(codec->spec());
-    return codec;
-  }
-
-  // Null where it was not given.
-  std::shared_ptr<const Codec> down() {
-    const SpecArgument* const argument = reader_.nested("down");
-    if (argument == nullptr) return nullptr;
-    auto codec = make_nested(*argument);
-    write("down=" + codec->spec());
-    return codec;
-  }
-
-  void refuse_if(const std::string& why, const char* key) {
-    if (!why.empty()) reader_.fail_argument(key, why);
-  }
-
-  void write(const std::string& argument) { written_ += (written_.empty() ? "" : ", ") + argument; }
-
-  // Call it when everything was read.
-  std::string finish() {
-    reader_.finish();
-    return stage_.name + (written_.empty() ? "" : "(" + written_ + ")");
-  }
-
-  // It is read from a text with nothing but space before it, so that positions in its errors are
-  // those in the whole text, which is what the error then shows.
-  std::shared_ptr<const Codec> make_nested(const SpecArgument& argument) const {
-    const std::string nested =
-        std::string(argument.position, ' ') + std::string(text_of(text_, argument));
-    try {
-      return make_codec(nested);
-    } catch (const SpecError& error) {
-      const std::string_view message = error.what();
-      fail_at(text_, error.position(), message.substr(0, message.find('\n')));
-    }
-  }
-
-  std::string_view text() const { return text_; }
-
- private:
-  std::string_view text_;
-  const SpecStage& stage_;
-  StageReader reader_;
-  std::string written_;
-};
 
 Plan plan_exchange(MethodSetup setup) {
   return {.spec = setup.spec,
@@ -323,41 +246,5 @@ std::unique_ptr<Method> make_method(Communicator& communicator, std::vector<Meth
 }
 
 std::string check_method(std::string_view spec) { return read(spec).spec; }
-
-std::string MethodExample::memory() const {
-  return format_number(vectors) + (owner_vectors > 0 ? " + 1/N" : "") +
-         (more.empty() ? "" : " + " + more);
-}
-
-std::vector<MethodExample> example_methods() {
-  const std::string all = "scatter, server, gather, ring";
-  const std::string not_ring = "scatter, server, gather";
-  const std::string owners = "scatter, server";
-  return {
-      {"natural", 0, 0, "", all, "a codec alone: the mean of what it makes of each gradient"},
-      {"direct(topk(1%), down=none)", 0, 0, "", not_ring, "the same, with a codec for each way"},
-      {"ef(topk(1%))", 1, 1, "", not_ring, "what was not sent is added to the next gradient"},
-      {"ef(topk(1%), down=natural)", 1, 1, "", owners,
-       "the same, and what goes down has a memory of its own"},
-      {"ef21(topk(1%))", 2, 1, "", not_ring,
-       "sends what a gradient has moved by: no floor on data that differ"},
-      {"diana(natural)", 2, 0, "", not_ring,
-       "the same for codecs that are right on average: converges to the optimum"},
-      {"diana(natural, down=natural)", 2, 1, "", owners,
-       "the same with a rounded downlink, which has a shift of its own"},
-      {"dgc(0.1%)", 2, 1, "", not_ring, "momentum before sparsification; clipping and warm-up"},
-      {"powersgd(rank=4)", 1, 0, "factors", all, "matrices as products of two thin ones"},
-      {"lasg(none)", 1, 0, "1 upload", not_ring,
-       "a worker whose gradient has hardly changed sends nothing"},
-      {"sasg(topk(1%))", 2, 0, "sparse uploads", not_ring,
-       "the same with sparse uploads and an error memory"},
-      {"dqgd", 0, 0, "", all, "stands for direct(qsgd(bits=2, norm=l2), down=none)"},
-      {"qsgd_4bit", 0, 0, "", all,
-       "stands for direct(qsgd(bits=4, norm=l2), down=none); also qsgd_2bit, qsgd_8bit"},
-      {"signsgd", 0, 0, "", owners,
-       "majority vote: stands for direct(sign(scale=off), down=sign(scale=off))"},
-      {"ef_signsgd", 1, 1, "", not_ring, "stands for ef(sign)"},
-  };
-}
 
 }  // namespace gradwire

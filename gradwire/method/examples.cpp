@@ -1,0 +1,43 @@
+// What listings say about every method.
+#include "gradwire/codec/spec.h"
+#include "gradwire/method/method.h"
+
+namespace gradwire {
+
+std::string MethodExample::memory() const {
+  return format_number(vectors) + (owner_vectors > 0 ? " + 1/N" : "") +
+         (more.empty() ? "" : " + " + more);
+}
+
+std::vector<MethodExample> example_methods() {
+  const std::string all = "scatter, server, gather, ring";
+  const std::string not_ring = "scatter, server, gather";
+  const std::string owners = "scatter, server";
+  return {
+      {"natural", 0, 0, "", all, "a codec alone: the mean of what it makes of each gradient"},
+      {"direct(topk(1%), down=none)", 0, 0, "", not_ring, "the same, with a codec for each way"},
+      {"ef(topk(1%))", 1, 1, "", not_ring, "what was not sent is added to the next gradient"},
+      {"ef(topk(1%), down=natural)", 1, 1, "", owners,
+       "the same, and what goes down has a memory of its own"},
+      {"ef21(topk(1%))", 2, 1, "", not_ring,
+       "sends what a gradient has moved by: no floor on data that differ"},
+      {"diana(natural)", 2, 0, "", not_ring,
+       "the same for codecs that are right on average: converges to the optimum"},
+      {"diana(natural, down=natural)", 2, 1, "", owners,
+       "the same with a rounded downlink, which has a shift of its own"},
+      {"dgc(0.1%)", 2, 1, "", not_ring, "momentum before sparsification; clipping and warm-up"},
+      {"powersgd(rank=4)", 1, 0, "factors", all, "matrices as products of two thin ones"},
+      {"lasg(none)", 1, 0, "1 upload", not_ring,
+       "a worker whose gradient has hardly changed sends nothing"},
+      {"sasg(topk(1%))", 2, 0, "sparse uploads", not_ring,
+       "the same with sparse uploads and an error memory"},
+      {"dqgd", 0, 0, "", all, "stands for direct(qsgd(bits=2, norm=l2), down=none)"},
+      {"qsgd_4bit", 0, 0, "", all,
+       "stands for direct(qsgd(bits=4, norm=l2), down=none); also qsgd_2bit, qsgd_8bit"},
+      {"signsgd", 0, 0, "", owners,
+       "majority vote: stands for direct(sign(scale=off), down=sign(scale=off))"},
+      {"ef_signsgd", 1, 1, "", not_ring, "stands for ef(sign)"},
+  };
+}
+
+}  // namespace gradwire

@@ -1,0 +1,66 @@
+#include "gradwire/method/method_reader.h"
+
+#include "gradwire/core/error.h"
+
+namespace gradwire {
+namespace {
+
+// Where the value that starts at `begin` ends: at the comma or bracket that is not its own. The
+// text is known to follow the grammar.
+std::size_t value_end(std::string_view text, std::size_t begin) {
+  std::size_t depth = 0;
+  for (std::size_t i = begin; i < text.size(); ++i) {
+    if (depth == 0 && (text[i] == ',' || text[i] == ')')) return i;
+    if (text[i] == '(') ++depth;
+    if (text[i] == ')') --depth;
+  }
+  return text.size();
+}
+
+std::string_view text_of(std::string_view text, const SpecArgument& argument) {
+  return text.substr(argument.position, value_end(text, argument.position) - argument.position);
+}
+
+}  // namespace
+
+std::shared_ptr<const Codec> MethodReader::codec(const char* otherwise) {
+  const SpecArgument* const argument = reader_.nested_or_first("codec");
+  if (argument == nullptr && otherwise == nullptr) {
+    reader_.fail("'" + stage_.name + "' needs a codec, as in '" + stage_.name + "(natural)'");
+  }
+  auto codec = argument != nullptr ? make_nested(*argument) : make_codec(otherwise);
+  write(codec->spec());
+  return codec;
+}
+
+std::shared_ptr<const Codec> MethodReader::down() {
+  const SpecArgument* const argument = reader_.nested("down");
+  if (argument == nullptr) return nullptr;
+  auto codec = make_nested(*argument);
+  write("down=" + codec->spec());
+  return codec;
+}
+
+// It is read from a text with nothing but space before it, so that positions in its errors are
+// those in the whole text, which is what the error then shows.
+std::shared_ptr<const Codec> MethodReader::make_nested(const SpecArgument& argument) const {
+  const std::string nested =
+      std::string(argument.position, ' ') + std::string(text_of(text_, argument));
+  try {
+    return make_codec(nested);
+  } catch (const SpecError& error) {
+    const std::string_view message = error.what();
+    fail_at(text_, error.position(), message.substr(0, message.find('\n')));
+  }
+}
+
+void MethodReader::refuse_if(const std::string& why, const char* key) const {
+  if (!why.empty()) reader_.fail_argument(key, why);
+}
+
+std::string MethodReader::finish() {
+  reader_.finish();
+  return stage_.name + (written_.empty() ? "" : "(" + written_ + ")");
+}
+
+}  // namespace gradwire

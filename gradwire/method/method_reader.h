@@ -1,0 +1,44 @@
+// MethodReader: the arguments of a method in a spec, read one by one and written down again in
+// their canonical form. All errors are SpecErrors with positions in the whole text, those of nested
+// codecs, too. The text and the stage must outlive it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "gradwire/codec/codec.h"
+#include "gradwire/codec/spec.h"
+
+namespace gradwire {
+
+class MethodReader {
+ public:
+  MethodReader(std::string_view text, const SpecStage& stage)
+      : text_(text), stage_(stage), reader_(text, stage) {}
+
+  StageReader& arguments() { return reader_; }
+
+  // The codec that comes first. Null as `otherwise` means that it must be there.
+  std::shared_ptr<const Codec> codec(const char* otherwise);
+  // Null where it was not given.
+  std::shared_ptr<const Codec> down();
+  std::shared_ptr<const Codec> make_nested(const SpecArgument& argument) const;
+
+  // Fails at the argument if there is a reason.
+  void refuse_if(const std::string& why, const char* key) const;
+
+  // Adds to the canonical form.
+  void write(const std::string& argument) { written_ += (written_.empty() ? "" : ", ") + argument; }
+
+  // Call it when everything was read. Returns the canonical form.
+  std::string finish();
+
+ private:
+  std::string_view text_;
+  const SpecStage& stage_;
+  StageReader reader_;
+  std::string written_;
+};
+
+}  // namespace gradwire
