@@ -61,7 +61,8 @@ TEST(Program, HelpOfEveryCommandHasAnExampleOfIt) {
 }
 
 TEST(Program, WithoutACommandListsThem) {
-  expect_wrong_usage({}, "'gradwire' needs a command: codecs, methods, encode, decode, inspect, bench, train");
+  expect_wrong_usage(
+      {}, "'gradwire' needs a command: codecs, methods, encode, decode, inspect, bench, train");
   expect_wrong_usage({"bench"}, "'gradwire bench' needs a command: codec, allreduce");
 }
 

@@ -16,19 +16,6 @@ namespace {
 
 using Kind = Guarantee::Kind;
 
-// A nested spec as it stands in the text: up to the comma or bracket that is not its own.
-std::string_view text_of(std::string_view text, const SpecArgument& argument) {
-  std::size_t depth = 0;
-  for (std::size_t i = argument.position; i < text.size(); ++i) {
-    if (depth == 0 && (text[i] == ',' || text[i] == ')')) {
-      return text.substr(argument.position, i - argument.position);
-    }
-    if (text[i] == '(') ++depth;
-    if (text[i] == ')') --depth;
-  }
-  return text.substr(argument.position);
-}
-
 MethodNoise::Family family_of(std::string_view name) {
   if (name == "direct") return MethodNoise::Family::direct;
   if (name == "diana") return MethodNoise::Family::diana;
@@ -58,8 +45,8 @@ MethodParts take_apart(std::string_view text) {
   // Diana's momentum averages gradients, which lengthens nothing.
   if (method.name == "dgc") parts.momentum = 0.9;
   for (const SpecArgument& argument : method.arguments) {
-    if (argument.key.empty() && !argument.stages.empty()) parts.up = text_of(text, argument);
-    if (argument.key == "down") parts.down = text_of(text, argument);
+    if (argument.key.empty() && !argument.stages.empty()) parts.up = value_text(text, argument);
+    if (argument.key == "down") parts.down = value_text(text, argument);
     const bool is_momentum = method.name == "dgc" && argument.key == "momentum";
     if (is_momentum && argument.number) parts.momentum = *argument.number;
   }

@@ -85,6 +85,11 @@ class Training {
     auto checkpoint = load_checkpoint(communicator_, *method_, options_.directory / kCheckpoints,
                                       options_.configuration);
     if (!checkpoint) return;
+    if (checkpoint->step > options_.steps) {
+      throw Error("the newest checkpoint is that of step " + std::to_string(checkpoint->step) +
+                  ", which is behind the last one asked for, " + std::to_string(options_.steps) +
+                  ": ask for more steps, or for another directory");
+    }
     worker_.set_x(checkpoint->x);
     result_.resumed_from = checkpoint->step;
     if (!is_first()) return;

@@ -273,6 +273,17 @@ Spec parse_spec(std::string_view text) {
   return {.text = std::string(text), .stages = Parser(text).whole()};
 }
 
+std::string_view value_text(std::string_view text, const SpecArgument& argument) {
+  const std::string_view value = text.substr(argument.position);
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (depth == 0 && (value[i] == ',' || value[i] == ')')) return value.substr(0, i);
+    if (value[i] == '(') ++depth;
+    if (value[i] == ')') --depth;
+  }
+  return value;
+}
+
 void fail_at(std::string_view text, std::size_t position, std::string_view what) {
   position = std::min(position, text.size());
   const auto [shown, column] = excerpt(text, position);

@@ -51,6 +51,10 @@ struct Spec {
 // Throws SpecError with the position and what was expected there.
 Spec parse_spec(std::string_view text);
 
+// An argument's value as it stands in the text, which follows the grammar: up to the comma or
+// bracket that is not its own.
+std::string_view value_text(std::string_view text, const SpecArgument& argument);
+
 // Throws a SpecError that shows the text with a mark under the position:
 //   there is no codec called 'naturl'; did you mean 'natural'?
 //     topk(1%) | naturl

@@ -224,7 +224,11 @@ void ExchangeMethod::settle(Group& group, MethodReport& report) {
 MethodState ExchangeMethod::empty_state() const {
   MethodState state;
   state.spec = spec();
-  state.topology = name(topology_);
+  // What memories there are depends on whether what goes down is rounded, not on the way it goes;
+  // last uploads are kept as they travelled.
+  state.topology = setup_.kind == RuleKind::lazy ? name(topology_)
+                   : place_.has_downlink         ? "with a rounded downlink"
+                                                 : "with an exact downlink";
   state.rank = communicator_.rank();
   state.ranks = communicator_.size();
   state.is_silent = place_.is_silent;
@@ -247,7 +251,9 @@ MethodState ExchangeMethod::save() const {
 
 void ExchangeMethod::load(const MethodState& state) {
   GW_CHECK(!is_begun_);
-  check_fit(empty_state(), state);
+  MethodState ours = empty_state();
+  if (state.is_reshared && setup_.kind == RuleKind::lazy) ours.topology = state.topology;
+  check_fit(ours, state);
   for (Memory& memory : place_.memories) memory.load(state);
   if (setup_.kind == RuleKind::lazy && !state.is_reshared) {
     for (std::size_t i = 0; i < groups_.size(); ++i) {

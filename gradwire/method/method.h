@@ -69,11 +69,12 @@ struct MethodReport {
   std::size_t exchanges = 0;
 
   // Exchanges in which some rank met a NaN or an infinity: the same on all ranks. Their tensors
-  // come out as NaN, and their memories are as before the step.
+  // come out as NaN (without a memory, as what was decoded, NaN in places), and their memories are
+  // as before the step.
   std::size_t poisoned = 0;
 
   std::size_t uploads = 0;          // 1, or 0 where this worker let its last one be used again
-  std::size_t uploads_skipped = 0;  // 1 minus that
+  std::size_t uploads_skipped = 0;  // 1 where it did
   std::uint64_t message_bytes = 0;  // what this worker had to say, frames included, counted once
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;

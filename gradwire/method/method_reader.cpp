@@ -3,26 +3,6 @@
 #include "gradwire/core/error.h"
 
 namespace gradwire {
-namespace {
-
-// Where the value that starts at `begin` ends: at the comma or bracket that is not its own. The
-// text is known to follow the grammar.
-std::size_t value_end(std::string_view text, std::size_t begin) {
-  std::size_t depth = 0;
-  for (std::size_t i = begin; i < text.size(); ++i) {
-    if (depth == 0 && (text[i] == ',' || text[i] == ')')) return i;
-    if (text[i] == '(') ++depth;
-    if (text[i] == ')') --depth;
-  }
-  return text.size();
-}
-
-std::string_view text_of(std::string_view text, const SpecArgument& argument) {
-  return text.substr(argument.position, value_end(text, argument.position) - argument.position);
-}
-
-}  // namespace
-
 std::shared_ptr<const Codec> MethodReader::codec(const char* otherwise) {
   const SpecArgument* const argument = reader_.nested_or_first("codec");
   if (argument == nullptr && otherwise == nullptr) {
@@ -45,7 +25,7 @@ std::shared_ptr<const Codec> MethodReader::down() {
 // those in the whole text, which is what the error then shows.
 std::shared_ptr<const Codec> MethodReader::make_nested(const SpecArgument& argument) const {
   const std::string nested =
-      std::string(argument.position, ' ') + std::string(text_of(text_, argument));
+      std::string(argument.position, ' ') + std::string(value_text(text_, argument));
   try {
     return make_codec(nested);
   } catch (const SpecError& error) {

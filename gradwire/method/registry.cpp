@@ -126,6 +126,7 @@ Plan read_dgc(MethodReader& reader) {
     const std::string_view message = error.what();
     arguments.fail_argument("values", message.substr(0, message.find('\n')));
   }
+  reader.refuse_if(why_not_with_error_memory(*setup.codecs.up), "values");
   setup.make_rule = [options](Workplace& place) { return make_dgc_rule(place, options); };
   setup.spec = reader.finish();
   return plan_exchange(setup);
@@ -138,7 +139,7 @@ Plan read_lazy(MethodReader& reader, bool has_error_memory) {
   setup.codecs.up = reader.codec(has_error_memory ? nullptr : "none");
   setup.codecs.down = make_codec("none");
   reader.refuse_if(has_error_memory ? why_not_with_error_memory(*setup.codecs.up)
-                                    : why_not_with_shifts(*setup.codecs.up),
+                                    : why_not_without_memory(*setup.codecs.up),
                    "codec");
   constexpr std::int64_t kStepsMax = 1'000'000;
   LazyOptions options{.has_error_memory = has_error_memory};

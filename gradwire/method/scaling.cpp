@@ -9,6 +9,13 @@ namespace {
 // enough for all that it does.
 constexpr std::size_t kUsualElements = std::size_t{1} << 20;
 
+// Empty if it is right on average.
+std::string bias_of(const Codec& codec) {
+  const Guarantee guarantee = codec.guarantee(kUsualElements);
+  if (guarantee.kind == Guarantee::Kind::unbiased) return {};
+  return codec.spec() + " is not" + (guarantee.reason.empty() ? "" : ": " + guarantee.reason);
+}
+
 }  // namespace
 
 float contraction_scale(const Codec& codec, std::size_t elements) {
@@ -41,10 +48,15 @@ std::string why_not_with_error_memory(const Codec& codec) {
 }
 
 std::string why_not_with_shifts(const Codec& codec) {
-  const Guarantee guarantee = codec.guarantee(kUsualElements);
-  if (guarantee.kind == Guarantee::Kind::unbiased) return {};
-  return "shifts need a codec that is right on average, and " + codec.spec() + " is not" +
-         (guarantee.reason.empty() ? "" : ": " + guarantee.reason) + "; take ef or ef21 for it";
+  const std::string bias = bias_of(codec);
+  if (bias.empty()) return {};
+  return "shifts need a codec that is right on average, and " + bias + "; take ef or ef21 for it";
+}
+
+std::string why_not_without_memory(const Codec& codec) {
+  const std::string bias = bias_of(codec);
+  if (bias.empty()) return {};
+  return "without a memory a codec has to be right on average, and " + bias + "; take sasg for it";
 }
 
 }  // namespace gradwire

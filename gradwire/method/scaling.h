@@ -17,8 +17,10 @@ std::vector<float> contraction_scales(const Codec& codec, const std::vector<Meth
 // omega of an unbiased codec.
 double omega(const Codec& codec, std::size_t elements);
 
-// Why a method with an error memory, or one with shifts, cannot work with a codec; empty if it can.
+// Why a method with an error memory, with shifts, or with neither cannot work with a codec; empty
+// if it can.
 std::string why_not_with_error_memory(const Codec& codec);
 std::string why_not_with_shifts(const Codec& codec);
+std::string why_not_without_memory(const Codec& codec);
 
 }  // namespace gradwire
