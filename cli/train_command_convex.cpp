@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/workers.h"
@@ -83,10 +87,19 @@ convex::TrainingOptions training_options(const TrainOptions& options,
           .configuration = same_configuration(options, experiment)};
 }
 
-// Nothing of an earlier run may be taken for this one's.
-void prepare_directory(const TrainOptions& options) {
-  check_run_directory(options);
+bool holds_run(const std::filesystem::path& directory) {
+  return std::ranges::any_of(
+      std::array{record::kRunFile, record::kStepsFile, kCheckpoints},
+      [&](const char* file) { return std::filesystem::exists(directory / file); });
+}
+
+// Nothing of an earlier run may be taken for this one's. Called when nothing can go wrong any more
+// that could have been known.
+void prepare_directory(const TrainOptions& options, std::uint64_t resumed_from) {
   const std::filesystem::path directory = run_directory(options);
+  if (options.resume && resumed_from == 0 && holds_run(directory)) {
+    fail_file(directory, "has no checkpoint to go on from: give --overwrite to start again");
+  }
   std::error_code failure;
   std::filesystem::create_directories(directory, failure);
   if (failure) fail_file(directory, "cannot be made: " + failure.message());
@@ -134,7 +147,10 @@ void add_totals(const std::vector<record::StepRecord>& steps, record::RunRecord&
 }  // namespace
 
 std::filesystem::path run_directory(const TrainOptions& options) {
-  if (!options.out.empty()) return options.out;
+  if (!options.out.empty()) {
+    const auto out = std::filesystem::path(options.out).lexically_normal();
+    return out.has_filename() ? out : out.parent_path();  // "x/" is "x"
+  }
   constexpr std::size_t kNameMax = 120;
   std::string safe;
   for (const char c : options.model + "-" + data_name(options) + "-" + options.method) {
@@ -153,13 +169,11 @@ std::filesystem::path run_directory(const TrainOptions& options) {
 void check_run_directory(const TrainOptions& options) {
   if (options.overwrite || options.resume) return;
   const std::filesystem::path directory = run_directory(options);
-  for (const char* file : {record::kRunFile, record::kStepsFile}) {
-    if (!std::filesystem::exists(directory / file)) continue;
-    throw UsageError(fmt::format(
-        "{} holds a run: give --resume to go on with it, --overwrite to replace it, or another "
-        "--out",
-        directory.string()));
-  }
+  if (!holds_run(directory)) return;
+  throw UsageError(fmt::format(
+      "{} holds a run: give --resume to go on with it, --overwrite to replace it, or another "
+      "--out",
+      directory.string()));
 }
 
 void check_options(const TrainOptions& options) {
@@ -176,27 +190,28 @@ ConvexRun run_convex(const TrainOptions& options, const WorkerPlace& place,
   ConvexRun run{.data_name = data_name(options),
                 .rows = experiment.problem().data().rows.size(),
                 .features = experiment.problem().features()};
-  run_workers({.place = place,
-               .interface = options.workers.interface,
-               .silence_max = options.workers.silence_max(),
-               .seed = options.seed},
-              [&](Communicator& communicator) {
-                if (communicator.rank() != 0) {
-                  convex::train(communicator, experiment, training);
-                  return;
-                }
-                prepare_directory(options);
-                run.optimum = convex::find_optimum_once(
-                    experiment.objective(),
-                    std::filesystem::absolute(training.directory).lexically_normal().parent_path());
-                Progress progress(console, "train", options.steps);
-                convex::TrainingOptions own = training;
-                own.optimum = run.optimum.value;
-                own.on_step = [&](std::uint64_t step) {
-                  progress.step(fmt::format("step {}", step + 1));
-                };
-                run.result = convex::train(communicator, experiment, own);
-              });
+  run_workers(
+      {.place = place,
+       .interface = options.workers.interface,
+       .silence_max = options.workers.silence_max(),
+       .seed = options.seed},
+      [&](Communicator& communicator) {
+        if (communicator.rank() != 0) {
+          convex::train(communicator, experiment, training);
+          return;
+        }
+        check_run_directory(options);
+        Progress progress(console, "train", options.steps);
+        convex::TrainingOptions own = training;
+        own.on_ready = [&](std::uint64_t resumed_from) {
+          prepare_directory(options, resumed_from);
+          run.optimum = convex::find_optimum_once(
+              experiment.objective(), std::filesystem::absolute(training.directory).parent_path());
+          return run.optimum.value;
+        };
+        own.on_step = [&](std::uint64_t step) { progress.step(fmt::format("step {}", step + 1)); };
+        run.result = convex::train(communicator, experiment, own);
+      });
   if (!place.reports()) return run;
   run.record = {.method = run.result.method,
                 .workers = place.size,
@@ -209,6 +224,12 @@ ConvexRun run_convex(const TrainOptions& options, const WorkerPlace& place,
                 .machine = record::describe_machine()};
   add_totals(run.result.steps, run.record);
   record::write_run(training.directory / record::kRunFile, run.record);
+  if (!std::isfinite(*run.result.final.loss)) {
+    throw Error(
+        fmt::format("the run diverged: its last loss is not finite. Take a shorter --step; "
+                    "its record is in {}",
+                    training.directory.string()));
+  }
   return run;
 }
 

@@ -119,6 +119,17 @@ TEST_F(TrainThreads, ResumedRunEndsWithTheSameModel) {
   EXPECT_EQ(resumed.json()["uploads"], 160);
 }
 
+TEST_F(TrainThreads, RunThatCannotStartLeavesTheOldOneAlone) {
+  ASSERT_EQ(train({}).exit_code, kDone);
+  const std::string before = read_text(out_ + "/run.json") + read_text(out_ + "/steps.jsonl");
+  const Outcome resumed = train({"--resume"});
+  EXPECT_EQ(resumed.exit_code, kFailed);
+  EXPECT_TRUE(contains(resumed.err, "has no checkpoint to go on from")) << resumed.err;
+  const Outcome ring = train({"--method", "ef(topk(10%))", "--topology", "ring", "--overwrite"});
+  EXPECT_EQ(ring.exit_code, kFailed);
+  EXPECT_EQ(read_text(out_ + "/run.json") + read_text(out_ + "/steps.jsonl"), before);
+}
+
 TEST_F(TrainThreads, ResumingAnotherRunIsRefusedWithWhatDiffers) {
   ASSERT_EQ(train({"--checkpoint-every", "20"}).exit_code, kDone);
   const Outcome outcome = train({"--resume", "--seed", "2"});

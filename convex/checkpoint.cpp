@@ -87,6 +87,7 @@ void save_checkpoint(Communicator& communicator, const Method& method,
   communicator.barrier();
   if (communicator.rank() != 0) return;
   record::write_json_file(place / kManifest, {{"step", checkpoint.step},
+                                              {"moved_squared", checkpoint.moved_squared},
                                               {"ranks", communicator.size()},
                                               {"model_hash", model_hash(checkpoint.x)},
                                               {"configuration", configuration}});
@@ -107,7 +108,8 @@ std::optional<Checkpoint> load_checkpoint(Communicator& communicator, Method& me
       differences(record::field<Json>(manifest, "configuration"), configuration);
   if (!differs.empty()) fail_file(place, "is of another run: " + differs);
   Checkpoint checkpoint{.step = record::field<std::uint64_t>(manifest, "step"),
-                        .x = read_model(place / kModel)};
+                        .x = read_model(place / kModel),
+                        .moved_squared = record::field<double>(manifest, "moved_squared")};
   if (model_hash(checkpoint.x) != record::field<std::string>(manifest, "model_hash")) {
     fail_file(place / kModel, "is damaged: it is not the model that the manifest names");
   }

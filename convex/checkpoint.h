@@ -18,6 +18,7 @@ namespace gradwire::convex {
 struct Checkpoint {
   std::uint64_t step = 0;  // how many were done
   std::vector<double> x;
+  double moved_squared = 0;  // by the last step
 };
 
 // `configuration` is what a run that goes on must have the same. Older checkpoints, all but the

@@ -1,7 +1,10 @@
 #include "convex/experiment.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
+
+#include "gradwire/core/error.h"
 
 namespace gradwire::convex {
 namespace {
@@ -29,7 +32,11 @@ Experiment::Experiment(Dataset data, const ExperimentOptions& options)
       objective_{problem_, options.regulariser},
       shards_(shards_by_rank(data_, options)),
       workers_(options.ranks - (options.silent_rank ? 1 : 0)),
-      smoothness_(loss_smoothness_ + problem_.l2()) {}
+      smoothness_(loss_smoothness_ + problem_.l2()) {
+  if (!std::isfinite(loss_smoothness_) || loss_smoothness_ <= 0) {
+    throw Error("the data have no slope to follow: all values are zero, or too large for doubles");
+  }
+}
 
 StepFacts Experiment::step_facts() const {
   StepFacts facts{.smoothness = 0, .convexity = objective_.convexity(), .workers = workers_};

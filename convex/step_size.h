@@ -1,7 +1,8 @@
 // How long a step is. Pure functions.
 //
-// The automatic step is the longest for which convergence is proven for the method, its codecs and
-// the number of workers; where nothing is proven, it is 1/L.
+// The automatic step is the longest for which convergence is known for the method, its codecs and
+// the number of workers, by proof or, for lazy methods and rounded downlinks, by trial; where
+// nothing is known, it is 1/L.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +24,14 @@ struct StepFacts {
 
 // What a method's spec says about the noise that it adds.
 struct MethodNoise {
-  enum class Family { direct, diana, ef21, other };
+  enum class Family { direct, diana, ef21, lazy, other };
 
   Family family = Family::other;
   Guarantee up = Guarantee::none("");
   std::optional<Guarantee> down = {};  // nothing: what comes down is exact
   bool is_shared = false;              // all workers' noise is the same: it does not average
   double momentum = 0;                 // that lengthens steps by 1 / (1 - momentum)
+  double delay = 0;                    // steps for which an upload may be used again
 };
 
 // The spec is a method's canonical one; `topology` is the one that it runs on.

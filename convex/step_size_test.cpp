@@ -49,10 +49,16 @@ TEST(StepSize, NoiseThatAveragesShortensStepsLess) {
 }
 
 TEST(StepSize, WhereNothingIsProvenItIsOneOverL) {
-  for (const char* spec : {"ef(topk(1%))", "ef(sign, down=none)", "topk(1%)", "powersgd(rank=2)",
-                           "lasg(none)", "sasg(topk(1%))", "sign | entropy"}) {
+  for (const char* spec :
+       {"ef(topk(1%))", "ef(sign, down=none)", "topk(1%)", "powersgd(rank=2)", "sign | entropy"}) {
     EXPECT_DOUBLE_EQ(step(spec), 0.5) << spec;
   }
+}
+
+TEST(StepSize, LazyMethodsTakeShortSteps) {
+  EXPECT_DOUBLE_EQ(step("lasg(none)"), 0.5 / 5.5);
+  EXPECT_DOUBLE_EQ(step("lasg(none, delay=19)"), 0.5 / 10);
+  EXPECT_LT(step("sasg(topk(1%))"), step("lasg(none)") / 5);
 }
 
 TEST(StepSize, MomentumOfDgcIsTakenOff) {

@@ -46,16 +46,18 @@ class Training {
                                           objective_.problem.features(), communicator.size())}) {}
 
   TrainingResult run() {
-    if (is_first()) result_.start = metrics();
+    const double start_loss = is_first() ? objective_.value(worker_.x()) : 0;
     if (options_.resume) resume();
     check_same("what they begin with");
+    if (is_first() && options_.on_ready) optimum_ = options_.on_ready(result_.resumed_from);
+    if (is_first()) result_.start = metrics(start_loss);
     if (is_first()) writer_.emplace(options_.directory / record::kStepsFile, result_.resumed_from);
     for (std::uint64_t step = result_.resumed_from; step < options_.steps; ++step) {
       if (is_first() && options_.on_step) options_.on_step(step);
       own_.push_back(worker_.step(*method_, step));
       meet_if_due(step + 1);
     }
-    if (is_first()) result_.final = metrics();
+    if (is_first()) result_.final = metrics(objective_.value(worker_.x()));
     result_.method = method_->spec();
     result_.topology = method_->topology();
     result_.learning_rate = worker_.learning_rate();
@@ -68,10 +70,9 @@ class Training {
   bool is_first() const { return communicator_.rank() == 0; }
   std::uint64_t model_hash() const { return checksum(std::as_bytes(worker_.x())); }
 
-  record::Metrics metrics() const {
-    const std::span<const double> x = worker_.x();
-    record::Metrics metrics{.loss = objective_.value(x)};
-    if (options_.optimum) metrics.gap = *metrics.loss - *options_.optimum;
+  record::Metrics metrics(double loss) const {
+    record::Metrics metrics{.loss = loss};
+    if (optimum_) metrics.gap = loss - *optimum_;
     return metrics;
   }
 
@@ -91,6 +92,7 @@ class Training {
                   ": ask for more steps, or for another directory");
     }
     worker_.set_x(checkpoint->x);
+    worker_.set_moved_squared(checkpoint->moved_squared);
     result_.resumed_from = checkpoint->step;
     if (!is_first()) return;
     result_.steps = record::read_steps(options_.directory / record::kStepsFile);
@@ -107,7 +109,9 @@ class Training {
     if (!is_checkpoint) return;
     save_checkpoint(communicator_, *method_, options_.directory / kCheckpoints,
                     options_.configuration,
-                    {.step = done, .x = {worker_.x().begin(), worker_.x().end()}});
+                    {.step = done,
+                     .x = {worker_.x().begin(), worker_.x().end()},
+                     .moved_squared = worker_.moved_squared()});
   }
 
   // What the ranks did since they last met.
@@ -128,7 +132,8 @@ class Training {
       step.uploads_skipped = *count++;
     }
     if (is_first()) {
-      if (with_metrics && !own_.empty()) own_.back().metrics = metrics();
+      if (with_metrics && !own_.empty())
+        own_.back().metrics = metrics(objective_.value(worker_.x()));
       writer_->write(own_);
       result_.steps.insert(result_.steps.end(), own_.begin(), own_.end());
     }
@@ -143,6 +148,7 @@ class Training {
   std::vector<record::StepRecord> own_;  // this rank's counts of the steps since the last meeting
   std::optional<record::StepWriter> writer_;  // rank 0 only
   TrainingResult result_;
+  std::optional<double> optimum_;  // rank 0 only
 };
 
 }  // namespace

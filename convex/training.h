@@ -29,13 +29,14 @@ struct TrainingOptions {
   StepRule step_rule = {};
   StepFacts step_facts = {};  // of the experiment: found once for all ranks of a process
 
-  std::filesystem::path directory = {};  // of the run; must exist
+  std::filesystem::path directory = {};  // of the run; must exist when on_ready returns
   std::uint64_t checkpoint_every = 0;    // steps; 0: none
   bool resume = false;                   // go on behind the newest checkpoint, if there is one
   record::Json configuration = {};       // what a run that goes on must have the same
 
-  // The least value of the objective; only rank 0 needs it.
-  std::optional<double> optimum = {};
+  // When everything has been checked and nothing was written yet, with the step that the run goes
+  // on behind; rank 0 only. Returns the least value of the objective, if it is known.
+  std::function<std::optional<double>(std::uint64_t resumed_from)> on_ready = {};
   // Before each step; rank 0 only.
   std::function<void(std::uint64_t step)> on_step = {};
 };

@@ -51,10 +51,13 @@ record::StepRecord Worker::step(Method& method, std::uint64_t step) {
       .learning_rate = options_.learning_rate,
       .weight = static_cast<float>(shard_.weight),
       .parameters = parameters,
-      .gradient_at = [&](std::span<const std::span<const float>> at, const TakeGradient& take) {
-        more_compute_seconds += seconds_of([&] { find_gradient(rounded(at[0]), old_gradient_); });
-        take(0, old_gradient_);
-      }};
+      .gradient_at =
+          [&](std::span<const std::span<const float>> at, const TakeGradient& take) {
+            more_compute_seconds +=
+                seconds_of([&] { find_gradient(rounded(at[0]), old_gradient_); });
+            take(0, old_gradient_);
+          },
+      .moved_squared = moved_squared_};
   const MethodReport report = method.run(context, gradients);
   record.poisoned = report.poisoned > 0;
   record.seconds.compute += more_compute_seconds;
@@ -103,8 +106,11 @@ void Worker::move(MethodTraits::Output output) {
   const Regulariser& regulariser = experiment_.objective().regulariser;
   const double gamma = options_.learning_rate;
   const double length = output == MethodTraits::Output::gradient ? gamma : 1;
+  moved_squared_ = 0;
   for (std::size_t j = 0; j < x_.size(); ++j) {
-    x_[j] = regulariser.prox(x_[j] - length * static_cast<double>(gradient_[j]), gamma);
+    const double before = x_[j];
+    x_[j] = regulariser.prox(before - length * static_cast<double>(gradient_[j]), gamma);
+    moved_squared_ += (x_[j] - before) * (x_[j] - before);
   }
 }
 

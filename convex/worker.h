@@ -31,6 +31,9 @@ class Worker {
   std::span<const double> x() const { return x_; }
   void set_x(std::span<const double> x);
   double learning_rate() const { return options_.learning_rate; }
+  // |x^t - x^(t-1)|^2 of the last step that moved x.
+  double moved_squared() const { return moved_squared_; }
+  void set_moved_squared(double moved_squared) { moved_squared_ = moved_squared; }
 
  private:
   void draw_batch(std::uint64_t step);
@@ -43,6 +46,7 @@ class Worker {
   const Experiment& experiment_;
   const Shard& shard_;
   const WorkerOptions options_;
+  double moved_squared_ = 0;
   std::vector<double> x_;            // in floats, short steps would be lost in rounding
   std::vector<float> x_float_;       // as methods see it
   std::vector<float> gradient_;      // and then what the method made of it

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
+#include <set>
 
 #include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
@@ -39,6 +41,15 @@ std::size_t total_elements(const std::vector<MethodTensor>& tensors) {
   std::size_t elements = 0;
   for (const MethodTensor& tensor : tensors) elements += tensor.elements();
   return elements;
+}
+
+void check_names(const std::vector<MethodTensor>& tensors) {
+  std::set<std::string> names;
+  for (const MethodTensor& tensor : tensors) {
+    if (names.insert(tensor.name).second) continue;
+    throw Error("two tensors are called '" + tensor.name +
+                "': names tell memories and random numbers apart");
+  }
 }
 
 Topology choose(const std::vector<MethodTensor>& tensors, std::size_t ranks, const Codecs& codecs,
@@ -90,7 +101,9 @@ ExchangeMethod::ExchangeMethod(Communicator& communicator, std::vector<MethodTen
       setup_(std::move(setup)),
       topology_(options.topology != Topology::automatic
                     ? options.topology
-                    : choose(tensors, communicator.size(), setup_.codecs, setup_.kind)) {
+                    : choose(tensors, communicator.size(),
+                             setup_.steady.up ? setup_.steady : setup_.codecs, setup_.kind)) {
+  check_names(tensors);
   const bool has_silent_server = topology_ == Topology::server && !options.server_contributes;
   place_.workers = communicator.size() - (has_silent_server ? 1 : 0);
   place_.is_silent = has_silent_server && communicator.rank() == options.server;
@@ -203,7 +216,16 @@ MethodReport ExchangeMethod::finish() {
   }
   MethodReport report{.uploads = is_repeat || place_.is_silent ? 0u : 1u,
                       .uploads_skipped = is_repeat ? 1u : 0u};
-  for (Group& group : groups_) settle(group, report);
+  // What was started is waited for, also when it is over: the first failure is the cause.
+  std::exception_ptr failure;
+  for (Group& group : groups_) {
+    try {
+      settle(group, report);
+    } catch (const std::exception&) {
+      if (!failure) failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
   return report;
 }
 
@@ -227,8 +249,8 @@ MethodState ExchangeMethod::empty_state() const {
   // What memories there are depends on whether what goes down is rounded, not on the way it goes;
   // last uploads are kept as they travelled.
   state.topology = setup_.kind == RuleKind::lazy ? name(topology_)
-                   : place_.has_downlink         ? "with a rounded downlink"
-                                                 : "with an exact downlink";
+                   : place_.has_downlink         ? "with a rounded downlink, such as scatter"
+                                                 : "with an exact downlink, such as gather";
   state.rank = communicator_.rank();
   state.ranks = communicator_.size();
   state.is_silent = place_.is_silent;
@@ -254,7 +276,8 @@ void ExchangeMethod::load(const MethodState& state) {
   MethodState ours = empty_state();
   if (state.is_reshared && setup_.kind == RuleKind::lazy) ours.topology = state.topology;
   check_fit(ours, state);
-  for (Memory& memory : place_.memories) memory.load(state);
+  // Everything is looked at before anything is changed.
+  for (const Memory& memory : place_.memories) memory.check(state);
   if (setup_.kind == RuleKind::lazy && !state.is_reshared) {
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       const auto blob = state.blobs.find("uploads " + std::to_string(i));
@@ -262,6 +285,7 @@ void ExchangeMethod::load(const MethodState& state) {
       groups_[i].exchange->load_uploads(blob->second);
     }
   }
+  for (Memory& memory : place_.memories) memory.load(state);
   rule_->on_load(state);
 }
 
@@ -273,8 +297,11 @@ std::vector<TensorPiece> ExchangeMethod::owned() const {
 
 void ExchangeMethod::rescale(float factor) {
   GW_CHECK(!is_begun_);
+  if (!std::isfinite(factor) || factor <= 0) {
+    throw Error("a scale changes by a factor above 0, not by " + std::to_string(factor));
+  }
   for (Memory& memory : place_.memories) memory.rescale(factor);
-  rule_->on_rescale();
+  rule_->on_rescale(factor);
 }
 
 std::size_t ExchangeMethod::memory_bytes() const {

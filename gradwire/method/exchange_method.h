@@ -23,6 +23,7 @@ enum class RuleKind {
 struct MethodSetup {
   std::string spec;
   Codecs codecs;
+  Codecs steady = {};  // those that a topology is chosen for, if the first are soon changed
   RuleKind kind = RuleKind::plain;
   std::function<std::unique_ptr<Rule>(Workplace&)> make_rule;
 };

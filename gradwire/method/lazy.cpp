@@ -7,6 +7,7 @@
 // ones.
 #include <cmath>
 #include <deque>
+#include <limits>
 
 #include "gradwire/kernel/combine.h"
 #include "gradwire/kernel/sums.h"
@@ -46,6 +47,7 @@ class LazyRule final : public Rule {
 
   bool on_whole_gradient() override {
     movement_ = model_movement();
+    if (context().moved_squared && !moves_.empty()) moves_.front() = *context().moved_squared;
     is_skipped_ = may_skip() && change() <= allowed_change();  // NaN uploads
     return is_skipped_;
   }
@@ -97,7 +99,12 @@ class LazyRule final : public Rule {
 
   void on_save(MethodState& state) const override;
   void on_load(const MethodState& state) override;
-  void on_rescale() override { age_ = kNeverUploaded; }  // the kept uploads have the old scale
+  // The kept uploads have the old scale: all upload once.
+  void on_rescale(float factor) override {
+    age_ = kNeverUploaded;
+    for (double& move : moves_) move *= double{factor} * double{factor};
+    smoothness_.rescale(factor);
+  }
   std::size_t extra_bytes() const override { return smoothness_.bytes(); }
 
  private:
@@ -123,10 +130,14 @@ class LazyRule final : public Rule {
   // |g(x) - g(xhat)|^2, or what the smoothness says about it.
   double change() {
     if (options_.is_server_rule) {
-      const double smoothness = options_.smoothness.value_or(0);
-      const double squared =
-          estimates_smoothness() ? smoothness_.squared() : smoothness * smoothness;
-      return squared * movement_;
+      constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+      double gradient_squared = 0;
+      for (const auto& gradient : place().gradients) {
+        gradient_squared += kernel::moments(gradient).squares;
+      }
+      if (!std::isfinite(gradient_squared)) return kUnknown;
+      if (!estimates_smoothness()) return *options_.smoothness * *options_.smoothness * movement_;
+      return smoothness_.squared() > 0 ? smoothness_.squared() * movement_ : kUnknown;
     }
     std::vector<std::span<const float>> old_model;
     for (std::size_t i = 0; i < place().tensors.size(); ++i) {

@@ -76,25 +76,39 @@ void Memory::save(MethodState& state) const {
 }
 
 // A range may have been saved in several, by other owners.
+template <class Take>
+std::size_t Memory::find(const MethodState& state, const Range& wanted, const Take& take) const {
+  const auto& [range, at] = wanted;
+  std::size_t found = 0;
+  for (const StateArray& array : state.arrays) {
+    if (array.memory != name_ || array.tensor != tensor_names_[range.tensor]) continue;
+    const std::size_t first = std::max(range.first, array.first);
+    const std::size_t end =
+        std::min(range.first + range.elements, array.first + array.values.size());
+    if (first >= end) continue;
+    take(std::span(array.values).subspan(first - array.first, end - first),
+         at + first - range.first);
+    found += end - first;
+  }
+  return found;
+}
+
+void Memory::check(const MethodState& state) const {
+  for (const Range& range : ranges_) {
+    const std::size_t found = find(state, range, [](std::span<const float>, std::size_t) {});
+    if (found == range.piece.elements) continue;
+    throw Error("the saved state has " + std::to_string(found) + " of " +
+                std::to_string(range.piece.elements) + " elements of '" + name_ + "' for tensor '" +
+                tensor_names_[range.piece.tensor] + "', from element " +
+                std::to_string(range.piece.first));
+  }
+}
+
 void Memory::load(const MethodState& state) {
-  for (const auto& [range, at] : ranges_) {
-    std::size_t found = 0;
-    for (const StateArray& array : state.arrays) {
-      if (array.memory != name_ || array.tensor != tensor_names_[range.tensor]) continue;
-      const std::size_t first = std::max(range.first, array.first);
-      const std::size_t end =
-          std::min(range.first + range.elements, array.first + array.values.size());
-      if (first >= end) continue;
-      std::copy_n(array.values.begin() + static_cast<std::ptrdiff_t>(first - array.first),
-                  end - first,
-                  values_.begin() + static_cast<std::ptrdiff_t>(at + first - range.first));
-      found += end - first;
-    }
-    if (found != range.elements) {
-      throw Error("the saved state has " + std::to_string(found) + " of " +
-                  std::to_string(range.elements) + " elements of '" + name_ + "' for tensor '" +
-                  tensor_names_[range.tensor] + "', from element " + std::to_string(range.first));
-    }
+  for (const Range& range : ranges_) {
+    find(state, range, [&](std::span<const float> values, std::size_t at) {
+      std::ranges::copy(values, values_.subspan(at).begin());
+    });
   }
 }
 

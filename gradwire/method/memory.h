@@ -36,10 +36,17 @@ class Memory {
   void rescale(float factor);
 
   void save(MethodState& state) const;
-  // Throws Error if the state has not all of it.
+  // Throws Error if the state has not all of it; load() takes it for granted.
+  void check(const MethodState& state) const;
   void load(const MethodState& state);
 
  private:
+  // Calls take(array's elements, where they go) for all arrays that hold some of a range. Returns
+  // how many elements that were.
+  struct Range;
+  template <class Take>
+  std::size_t find(const MethodState& state, const Range& range, const Take& take) const;
+
   struct Range {
     TensorPiece piece;
     std::size_t at = 0;  // in values_

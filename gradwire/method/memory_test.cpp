@@ -94,7 +94,7 @@ TEST(MethodMemory, RangesOfOwnersAreCutAnew) {
   EXPECT_EQ(middle.whole(0)[29], 59);
   Memory other("error", Sharing::owner, tensors,
                std::vector<TensorPiece>{{.tensor = 1, .first = 0, .elements = 50}});
-  EXPECT_THROW(other.load(state), Error);
+  EXPECT_THROW(other.check(state), Error);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,6 +63,10 @@ struct StepContext {
   // ask for them. What they point to must stay until finish() returns.
   std::span<const std::span<const float>> parameters = {};
   GradientAt gradient_at = {};
+
+  // |x^t - x^(t-1)|^2 of the model's last movement, where more was done to it than to subtract what
+  // the method gave: a prox, a decay of weights. For methods that look at how the model moves.
+  std::optional<double> moved_squared = {};
 };
 
 // What one step took.

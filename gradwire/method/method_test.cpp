@@ -222,6 +222,21 @@ TEST(MethodThreads, RefusesAStateThatIsNotItsOwnAndSaysWhy) {
   });
 }
 
+TEST(MethodThreads, AServerThatOnlyAveragedCannotTakeUpAWorkersPlace) {
+  run_communicators(3, [](Communicator& communicator) {
+    MethodOptions options{.topology = Topology::server, .server = 1, .server_contributes = false};
+    TestWorker dedicated(communicator, "diana(natural)", options);
+    dedicated.step(0);
+    options.server_contributes = true;
+    TestWorker contributing(communicator, "diana(natural)", options);
+    if (communicator.rank() == 1) {
+      EXPECT_THROW(contributing.method().load(dedicated.method().save()), Error);
+    } else {
+      contributing.method().load(dedicated.method().save());
+    }
+  });
+}
+
 TEST(MethodThreads, MisuseIsNamed) {
   run_communicators(1, [](Communicator& communicator) {
     const auto method = make_method(communicator, {{"a", {3}}, {"b", {2}}}, "ef(natural)", {});

@@ -127,6 +127,8 @@ Plan read_dgc(MethodReader& reader) {
     arguments.fail_argument("values", message.substr(0, message.find('\n')));
   }
   reader.refuse_if(why_not_with_error_memory(*setup.codecs.up), "values");
+  setup.steady = {.up = make_codec(dgc_codec_spec(options, options.warmup_steps)),
+                  .down = options.down};
   setup.make_rule = [options](Workplace& place) { return make_dgc_rule(place, options); };
   setup.spec = reader.finish();
   return plan_exchange(setup);

@@ -81,7 +81,7 @@ class Rule {
 
   virtual void on_save(MethodState&) const {}
   virtual void on_load(const MethodState&) {}
-  virtual void on_rescale() {}
+  virtual void on_rescale(float /*factor*/) {}
   virtual std::size_t extra_bytes() const { return 0; }
 
  protected:

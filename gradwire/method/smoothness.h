@@ -25,6 +25,11 @@ class SmoothnessEstimate {
   void settle(double movement);
 
   double squared() const { return squared_; }
+  // Gradients are this many times as large from now on.
+  void rescale(float factor) {
+    squared_ *= double{factor} * double{factor};
+    last_.clear();
+  }
   std::size_t bytes() const;
 
   void save(MethodState& state) const;

@@ -173,6 +173,10 @@ void check_fit(const MethodState& ours, const MethodState& saved) {
   compare("the topology", ours.topology, saved.topology);
   compare("this rank", std::to_string(ours.rank) + " of " + std::to_string(ours.ranks),
           std::to_string(saved.rank) + " of " + std::to_string(saved.ranks));
+  if (ours.is_silent != saved.is_silent) {
+    add(std::string("this rank ") + (ours.is_silent ? "only averages" : "gives gradients") +
+        ", the saved one " + (saved.is_silent ? "only averaged" : "gave gradients"));
+  }
   if (const std::string tensors = differences(ours.tensors, saved.tensors); !tensors.empty()) {
     add(tensors);
   }
