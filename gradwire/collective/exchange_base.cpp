@@ -157,34 +157,31 @@ ExchangeBase::EncodedPiece ExchangeBase::encode_piece(const Codec& codec, const 
   return {.payload = room.first(encoded.bytes), .finite = encoded.finite};
 }
 
+FrameHeader ExchangeBase::header_of(const FrameKind& kind, const Segment& segment) const {
+  return {.run = communicator_.run(),
+          .step = call_.step,
+          .exchange = setup_.number,
+          .sender = static_cast<std::uint32_t>(rank_),
+          .direction = kind.direction,
+          .codec_fingerprint = kind.fingerprint,
+          .first_element = segment.first_element,
+          .element_count = segment.elements};
+}
+
 std::span<const std::byte> ExchangeBase::seal(const FrameKind& kind, const Segment& segment,
                                               bool poison, std::span<const std::byte> parcel,
                                               std::span<std::byte> memory) {
   GW_CHECK(parcel.data() == memory.data() + kFrameHeaderBytes);
-  const FrameHeader header{.run = communicator_.run(),
-                           .step = call_.step,
-                           .exchange = setup_.number,
-                           .sender = static_cast<std::uint32_t>(rank_),
-                           .direction = kind.direction,
-                           .poison = poison,
-                           .codec_fingerprint = kind.fingerprint,
-                           .first_element = segment.first_element,
-                           .element_count = segment.elements};
+  FrameHeader header = header_of(kind, segment);
+  header.poison = poison;
   write_frame_header(header, parcel, memory);
   return memory.first(kFrameHeaderBytes + parcel.size());
 }
 
 std::span<const std::byte> ExchangeBase::seal_repeat(const FrameKind& kind, const Segment& segment,
                                                      std::span<std::byte> memory) {
-  const FrameHeader header{.run = communicator_.run(),
-                           .step = call_.step,
-                           .exchange = setup_.number,
-                           .sender = static_cast<std::uint32_t>(rank_),
-                           .direction = kind.direction,
-                           .repeat = true,
-                           .codec_fingerprint = kind.fingerprint,
-                           .first_element = segment.first_element,
-                           .element_count = segment.elements};
+  FrameHeader header = header_of(kind, segment);
+  header.repeat = true;
   write_frame_header(header, {}, memory);
   report_.message_bytes += kFrameHeaderBytes;
   return memory.first(kFrameHeaderBytes);

@@ -268,6 +268,7 @@ class ExchangeBase : public Exchange, public Job {
                                std::size_t sender);
   [[noreturn]] void refuse_frame(std::size_t peer, const DecodeError& error);
   std::span<const float> prepared(const TensorPiece& piece);
+  FrameHeader header_of(const FrameKind& kind, const Segment& segment) const;
 
   void work(Station& station) final;
   void check_call(const ExchangeCall& call) const;

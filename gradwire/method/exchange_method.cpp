@@ -232,14 +232,7 @@ MethodReport ExchangeMethod::finish() {
 void ExchangeMethod::settle(Group& group, MethodReport& report) {
   const ExchangeReport part = group.exchange->finish();
   rule_->on_settled(group.first, group.last, part.poisoned);
-  ++report.exchanges;
-  report.poisoned += part.poisoned ? 1 : 0;
-  report.message_bytes += part.message_bytes;
-  report.bytes_sent += part.bytes_sent;
-  report.bytes_received += part.bytes_received;
-  report.encode_seconds += part.encode_seconds;
-  report.exchange_seconds += part.exchange_seconds;
-  report.decode_seconds += part.decode_seconds;
+  report.add(part);
 }
 
 // What tells this method's states from others.

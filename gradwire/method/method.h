@@ -86,6 +86,9 @@ struct MethodReport {
   double encode_seconds = 0;
   double exchange_seconds = 0;
   double decode_seconds = 0;
+
+  // One more exchange, and what it took.
+  void add(const ExchangeReport& exchange);
 };
 
 class Method {

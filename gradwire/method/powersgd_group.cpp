@@ -102,14 +102,7 @@ void PowerSgdGroup::start(Mean& mean, const StepContext& context) {
 bool PowerSgdGroup::finish(Mean& mean, MethodReport& report) {
   mean.is_started = false;
   const ExchangeReport took = mean.exchange->finish();
-  report.exchanges += 1;
-  report.poisoned += took.poisoned ? 1 : 0;
-  report.message_bytes += took.message_bytes;
-  report.bytes_sent += took.bytes_sent;
-  report.bytes_received += took.bytes_received;
-  report.encode_seconds += took.encode_seconds;
-  report.exchange_seconds += took.exchange_seconds;
-  report.decode_seconds += took.decode_seconds;
+  report.add(took);
   return !took.poisoned;
 }
 

@@ -2,12 +2,6 @@
 
 namespace gradwire {
 
-std::size_t MethodTensor::elements() const {
-  std::size_t elements = 1;
-  for (const std::size_t dimension : shape) elements *= dimension;
-  return elements;
-}
-
 std::size_t Workplace::add_memory(std::string name, Sharing sharing, MemoryUnit unit) {
   memories.emplace_back(std::move(name), sharing, tensors, unit);
   return memories.size() - 1;
