@@ -14,7 +14,7 @@ test = ctest --preset $(1) --parallel $(JOBS)
 help:                ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
 
-demo: build          ## build, and show every codec on gradients: bits, error, speed
+demo: build          ## build, and show codecs on gradients, and what a memory is good for
 	@tools/demo
 
 test: build          ## build, and run the tests
