@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <map>
 
@@ -48,10 +49,8 @@ using Model = std::vector<std::vector<float>>;
 
 bool same_bits(const Model& a, const Model& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i].size() != b[i].size() ||
-        std::memcmp(a[i].data(), b[i].data(), a[i].size() * sizeof(float)) != 0) {
-      return false;
-    }
+    const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
+    if (!std::ranges::equal(a[i], b[i], {}, bits, bits)) return false;
   }
   return a.size() == b.size();
 }
