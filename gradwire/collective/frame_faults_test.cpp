@@ -109,8 +109,11 @@ struct Ending {
 };
 
 // A few steps, in which rank 1 tampers with what it sends. All ranks have to end within the time
-// that a silent peer is given, though here nobody is silent.
+// that a silent peer is given, though here nobody is silent. Every run has values of its own:
+// memory that still holds the frames of an earlier one would make a frame whole that was cut short.
 std::vector<Ending> run_tampered(const Way& way, const Tamper& tamper) {
+  static std::size_t runs = 0;
+  const std::size_t first_rank = ++runs * kRanks;
   InProcessWorld world(kRanks);
   std::vector<Ending> endings(kRanks);
   run_ranks(kRanks, [&](std::size_t rank) {
@@ -120,7 +123,7 @@ std::vector<Ending> run_tampered(const Way& way, const Tamper& tamper) {
     }
     Communicator communicator(std::move(transport), {.run = 7, .silence_max = 2s});
     const std::vector<TensorShape> shapes = {{"weights", 3000}, {"bias", 10}};
-    RankTensors tensors(rank, shapes);
+    RankTensors tensors(first_rank + rank, shapes);
     try {
       const auto exchange = make_exchange(
           communicator, shapes,
