@@ -39,9 +39,10 @@ class DgcRule final : public Rule {
 
   Codecs on_begin() override {
     clip_factor_ = 1;
-    const std::string spec = dgc_codec_spec(options_, context().step);
-    if (place().codecs.up->spec() == make_codec(spec)->spec()) return place().codecs;
-    return {.up = make_codec(spec), .down = options_.down};
+    const double share = share_at(options_, context().step);
+    if (share == share_) return place().codecs;
+    share_ = share;
+    return {.up = make_codec(dgc_codec_spec(options_, context().step)), .down = options_.down};
   }
 
   // Each worker's gradient is one of N in the mean, so that its norm may be 1/sqrt(N) of the clip.
@@ -92,6 +93,7 @@ class DgcRule final : public Rule {
   const std::size_t velocity_;
   const std::size_t sum_;
   DownlinkError downlink_;
+  double share_ = share_at(options_, 0);  // that the codec in use has
   float clip_factor_ = 1;
   std::vector<float> sent_;
 };

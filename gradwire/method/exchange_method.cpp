@@ -1,13 +1,12 @@
 #include "gradwire/method/exchange_method.h"
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
-#include <set>
 
 #include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 #include "gradwire/method/rule_ports.h"
+#include "gradwire/method/step_order.h"
 
 namespace gradwire {
 
@@ -35,21 +34,6 @@ std::vector<Group> cut_groups(const std::vector<MethodTensor>& tensors, std::siz
     groups.back().last = i + 1;
   }
   return groups;
-}
-
-std::size_t total_elements(const std::vector<MethodTensor>& tensors) {
-  std::size_t elements = 0;
-  for (const MethodTensor& tensor : tensors) elements += tensor.elements();
-  return elements;
-}
-
-void check_names(const std::vector<MethodTensor>& tensors) {
-  std::set<std::string> names;
-  for (const MethodTensor& tensor : tensors) {
-    if (names.insert(tensor.name).second) continue;
-    throw Error("two tensors are called '" + tensor.name +
-                "': names tell memories and random numbers apart");
-  }
 }
 
 Topology choose(const std::vector<MethodTensor>& tensors, std::size_t ranks, const Codecs& codecs,
@@ -90,9 +74,9 @@ class ExchangeMethod final : public Method {
   Topology topology_;
   Workplace place_;
   std::unique_ptr<Rule> rule_;
+  std::unique_ptr<StepOrder> order_;
   std::vector<Group> groups_;  // go first: exchanges work with the rule
-  std::size_t submitted_ = 0;
-  bool is_begun_ = false;
+  std::size_t next_group_ = 0;
 };
 
 ExchangeMethod::ExchangeMethod(Communicator& communicator, std::vector<MethodTensor> tensors,
@@ -103,13 +87,13 @@ ExchangeMethod::ExchangeMethod(Communicator& communicator, std::vector<MethodTen
                     ? options.topology
                     : choose(tensors, communicator.size(),
                              setup_.steady.up ? setup_.steady : setup_.codecs, setup_.kind)) {
-  check_names(tensors);
   const bool has_silent_server = topology_ == Topology::server && !options.server_contributes;
   place_.workers = communicator.size() - (has_silent_server ? 1 : 0);
   place_.is_silent = has_silent_server && communicator.rank() == options.server;
   constexpr std::size_t kLargeElements = std::size_t{1} << 20;
   place_.is_large = total_elements(tensors) >= kLargeElements;
   place_.tensors = std::move(tensors);
+  order_ = std::make_unique<StepOrder>(place_.tensors);
   place_.options = options;
   place_.gradients.resize(place_.tensors.size());
   const bool is_whole = setup_.kind == RuleKind::lazy;
@@ -151,10 +135,7 @@ void ExchangeMethod::make_exchanges(const Codecs& codecs) {
 }
 
 void ExchangeMethod::begin(const StepContext& context) {
-  if (is_begun_) throw Error("a step was begun before the last one was finished");
-  if (!std::isfinite(context.weight) || context.weight < 0) {
-    throw Error("the weight of a worker must be a number from 0 on");
-  }
+  order_->check_begin(context);
   const MethodTraits traits = rule_->traits();
   if (traits.needs_parameters && context.parameters.size() != place_.tensors.size()) {
     throw Error(spec() + " needs the parameters of every tensor in each step");
@@ -166,27 +147,15 @@ void ExchangeMethod::begin(const StepContext& context) {
   if (const Codecs codecs = rule_->on_begin(); codecs.up != place_.codecs.up) {
     make_exchanges(codecs);
   }
-  submitted_ = 0;
-  is_begun_ = true;
+  next_group_ = 0;
+  order_->begin();
 }
 
 void ExchangeMethod::submit(std::size_t tensor, std::span<float> gradient) {
-  if (!is_begun_) throw Error("a gradient was submitted before the step was begun");
-  if (tensor != submitted_ || tensor >= place_.tensors.size()) {
-    throw Error("tensors are submitted in their order: expected number " +
-                std::to_string(submitted_) + ", got " + std::to_string(tensor));
-  }
-  if (gradient.size() != place_.tensors[tensor].elements()) {
-    throw Error("tensor '" + place_.tensors[tensor].name + "' has " +
-                std::to_string(place_.tensors[tensor].elements()) + " elements, its gradient " +
-                std::to_string(gradient.size()));
-  }
+  order_->submit(tensor, gradient);
   place_.gradients[tensor] = gradient;
-  ++submitted_;
   if (rule_->traits().needs_whole_gradient) return;
-  for (Group& group : groups_) {
-    if (group.last == submitted_) start(group, false);
-  }
+  if (groups_[next_group_].last == order_->submitted()) start(groups_[next_group_++], false);
 }
 
 void ExchangeMethod::start(Group& group, bool is_repeat) {
@@ -204,11 +173,8 @@ void ExchangeMethod::start(Group& group, bool is_repeat) {
 }
 
 MethodReport ExchangeMethod::finish() {
-  if (!is_begun_ || submitted_ != place_.tensors.size()) {
-    throw Error("a step was finished with " + std::to_string(is_begun_ ? submitted_ : 0) + " of " +
-                std::to_string(place_.tensors.size()) + " tensors submitted");
-  }
-  is_begun_ = false;
+  order_->check_finish();
+  order_->end();
   bool is_repeat = false;
   if (rule_->traits().needs_whole_gradient) {
     is_repeat = !place_.is_silent && rule_->on_whole_gradient();
@@ -252,7 +218,7 @@ MethodState ExchangeMethod::empty_state() const {
 }
 
 MethodState ExchangeMethod::save() const {
-  GW_CHECK(!is_begun_);
+  GW_CHECK(!order_->is_begun());
   MethodState state = empty_state();
   for (const Memory& memory : place_.memories) memory.save(state);
   if (setup_.kind == RuleKind::lazy) {
@@ -265,7 +231,7 @@ MethodState ExchangeMethod::save() const {
 }
 
 void ExchangeMethod::load(const MethodState& state) {
-  GW_CHECK(!is_begun_);
+  GW_CHECK(!order_->is_begun());
   MethodState ours = empty_state();
   if (state.is_reshared && setup_.kind == RuleKind::lazy) ours.topology = state.topology;
   check_fit(ours, state);
@@ -289,10 +255,8 @@ std::vector<TensorPiece> ExchangeMethod::owned() const {
 }
 
 void ExchangeMethod::rescale(float factor) {
-  GW_CHECK(!is_begun_);
-  if (!std::isfinite(factor) || factor <= 0) {
-    throw Error("a scale changes by a factor above 0, not by " + std::to_string(factor));
-  }
+  GW_CHECK(!order_->is_begun());
+  check_rescale(factor);
   for (Memory& memory : place_.memories) memory.rescale(factor);
   rule_->on_rescale(factor);
 }

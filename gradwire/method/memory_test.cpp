@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include "gradwire/core/allocation_test_support.h"
 #include "gradwire/method/workload_test_support.h"
 
 namespace gradwire {
@@ -12,12 +13,6 @@ constexpr std::size_t kRows = 512, kColumns = 1024;
 constexpr double kVectorBytes = kRows * kColumns * sizeof(float);
 
 std::vector<MethodTensor> one_matrix() { return {{"w", {kRows, kColumns}}}; }
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kHasOtherAllocator = true;
-#else
-constexpr bool kHasOtherAllocator = false;
-#endif
 
 // Bytes that are allocated in this process.
 double heap_bytes() {
@@ -50,7 +45,7 @@ TEST(MethodMemoryThreads, MethodsHoldWhatTheListingSays) {
 
 // The same by what the machine has handed out: a method against the same codec without a memory.
 TEST(MethodMemoryThreads, WhatIsHeldIsAllThatIsAllocated) {
-  if (kHasOtherAllocator) GTEST_SKIP() << "a sanitizer's allocator does not say what it gave";
+  if (GW_ALLOCATOR_IS_TAKEN) GTEST_SKIP() << "a sanitizer's allocator does not say what it gave";
   struct Case {
     const char* spec;
     const char* bare;

@@ -1,33 +1,15 @@
 #include "gradwire/method/powersgd.h"
 
-#include <cmath>
-#include <set>
 #include <utility>
 
 #include "gradwire/codec/codec.h"
 #include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 #include "gradwire/method/powersgd_group.h"
+#include "gradwire/method/step_order.h"
 
 namespace gradwire {
 namespace {
-
-std::vector<StateTensor> state_tensors(const std::vector<MethodTensor>& tensors) {
-  std::vector<StateTensor> list;
-  std::set<std::string> names;
-  for (const MethodTensor& tensor : tensors) {
-    list.push_back({tensor.name, tensor.shape});
-    if (names.insert(tensor.name).second) continue;
-    throw Error("two tensors are called '" + tensor.name + "': names tell their memories apart");
-  }
-  return list;
-}
-
-std::size_t total_elements(const std::vector<MethodTensor>& tensors) {
-  std::size_t elements = 0;
-  for (const MethodTensor& tensor : tensors) elements += tensor.elements();
-  return elements;
-}
 
 class PowerSgd final : public Method {
  public:
@@ -63,7 +45,7 @@ class PowerSgd final : public Method {
   std::size_t rank_;
   std::size_t ranks_;
   std::vector<MethodTensor> tensors_;
-  std::vector<StateTensor> state_tensors_;
+  StepOrder order_;
   Topology topology_;
   bool is_silent_;
   std::vector<std::unique_ptr<PowerSgdGroup>> groups_;
@@ -71,8 +53,6 @@ class PowerSgd final : public Method {
 
   StepContext context_;
   MethodReport report_;
-  std::size_t submitted_ = 0;
-  bool is_begun_ = false;
 };
 
 PowerSgd::PowerSgd(Communicator& communicator, std::vector<MethodTensor> tensors,
@@ -81,7 +61,7 @@ PowerSgd::PowerSgd(Communicator& communicator, std::vector<MethodTensor> tensors
       rank_(communicator.rank()),
       ranks_(communicator.size()),
       tensors_(std::move(tensors)),
-      state_tensors_(state_tensors(tensors_)) {
+      order_(tensors_) {
   if (powersgd.rank == 0) throw Error("powersgd needs a rank of at least 1");
   topology_ = options.topology != Topology::automatic
                   ? options.topology
@@ -122,47 +102,32 @@ void PowerSgd::attempt(const Work& work) {
   try {
     work();
   } catch (...) {
-    is_begun_ = false;
+    order_.end();
     for (const auto& group : groups_) group->abandon();
     throw;
   }
 }
 
 void PowerSgd::begin(const StepContext& context) {
-  if (is_begun_) throw Error("a step was begun before the last one was finished");
+  order_.check_begin(context);
   context_ = context;
   report_ = {};
   report_.uploads = is_silent_ ? 0 : 1;
-  submitted_ = 0;
-  is_begun_ = true;
+  order_.begin();
 }
 
 void PowerSgd::submit(std::size_t tensor, std::span<float> gradient) {
-  if (!is_begun_) throw Error("a gradient was submitted before its step was begun");
-  if (tensor != submitted_ || tensor >= tensors_.size()) {
-    throw Error("tensor " + std::to_string(tensor) + " was submitted as number " +
-                std::to_string(submitted_) + " of " + std::to_string(tensors_.size()));
-  }
-  if (gradient.size() != tensors_[tensor].elements()) {
-    throw Error("tensor '" + tensors_[tensor].name + "' has " +
-                std::to_string(tensors_[tensor].elements()) + " elements, but its gradient has " +
-                std::to_string(gradient.size()));
-  }
-  ++submitted_;
+  order_.submit(tensor, gradient);
   attempt([&] { groups_[group_of_[tensor]]->submit(gradient, context_, report_); });
 }
 
 MethodReport PowerSgd::finish() {
-  if (!is_begun_) throw Error("there is no step to finish");
-  if (submitted_ != tensors_.size()) {
-    throw Error("only " + std::to_string(submitted_) + " of " + std::to_string(tensors_.size()) +
-                " tensors were submitted");
-  }
+  order_.check_finish();
   attempt([&] {
     for (const auto& group : groups_) group->start_right(context_, report_);
     for (const auto& group : groups_) group->settle(context_, report_);
   });
-  is_begun_ = false;
+  order_.end();
   return report_;
 }
 
@@ -172,13 +137,13 @@ MethodState PowerSgd::description() const {
   state.topology = name(topology_);
   state.rank = rank_;
   state.ranks = ranks_;
-  state.tensors = state_tensors_;
+  for (const auto& [tensor, shape] : tensors_) state.tensors.push_back({tensor, shape});
   state.is_silent = is_silent_;
   return state;
 }
 
 MethodState PowerSgd::save() const {
-  GW_CHECK(!is_begun_);
+  GW_CHECK(!order_.is_begun());
   MethodState state = description();
   for (const auto& group : groups_) {
     for (const LowRankTensor& matrix : std::as_const(*group).matrices()) matrix.save(state);
@@ -197,7 +162,7 @@ void PowerSgd::check_state(const MethodState& state) const {
 }
 
 void PowerSgd::load(const MethodState& state) {
-  GW_CHECK(!is_begun_);
+  GW_CHECK(!order_.is_begun());
   check_state(state);
   for (const auto& group : groups_) {
     for (LowRankTensor& matrix : group->matrices()) matrix.load(state);
@@ -205,10 +170,8 @@ void PowerSgd::load(const MethodState& state) {
 }
 
 void PowerSgd::rescale(float factor) {
-  GW_CHECK(!is_begun_);
-  if (!std::isfinite(factor) || factor <= 0) {
-    throw Error("gradients cannot be rescaled by " + std::to_string(factor));
-  }
+  GW_CHECK(!order_.is_begun());
+  check_rescale(factor);
   for (const auto& group : groups_) {
     for (LowRankTensor& matrix : group->matrices()) matrix.rescale(factor);
   }
