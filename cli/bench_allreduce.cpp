@@ -10,6 +10,7 @@
 
 #include "cli/page_array.h"
 #include "cli/statistics.h"
+#include "gradwire/collective/rank_sums.h"
 #include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 #include "gradwire/wire/frame.h"
@@ -26,24 +27,6 @@ double milliseconds(Work work) {
   work();
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
       .count();
-}
-
-// Every rank's number. All that there is to send with is a sum of floats: each rank writes into
-// places of its own, 16 bits a float, to which the others add zeros, and that is exact.
-std::vector<std::uint64_t> gather(Communicator& communicator, std::uint64_t own) {
-  constexpr std::size_t kParts = 4;
-  constexpr unsigned kPartBits = 16;
-  std::vector<float> parts(kParts * communicator.size());
-  for (std::size_t p = 0; p < kParts; ++p) {
-    const std::uint64_t part = own >> (kPartBits * p) & ((1u << kPartBits) - 1);
-    parts[kParts * communicator.rank() + p] = static_cast<float>(part);
-  }
-  communicator.allreduce(parts);
-  std::vector<std::uint64_t> numbers(communicator.size());
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    numbers[i / kParts] |= static_cast<std::uint64_t>(parts[i]) << (kPartBits * (i % kParts));
-  }
-  return numbers;
 }
 
 // The parts of an array that are the tensors, which lie in it one after the other.
@@ -201,7 +184,7 @@ class AllreduceBench {
 
   void check_same_everywhere(const Contestant& method) {
     const std::vector<std::uint64_t> checksums =
-        gather(communicator_, checksum(std::as_bytes(mean_.span())));
+        gather_from_ranks(communicator_, checksum(std::as_bytes(mean_.span())));
     for (std::size_t rank = 1; rank < checksums.size(); ++rank) {
       if (checksums[rank] == checksums[0]) continue;
       throw Error(fmt::format(
@@ -211,7 +194,7 @@ class AllreduceBench {
   }
 
   void find_size_and_error(Contestant& method, const Lap& lap) {
-    const std::vector<std::uint64_t> sent = gather(communicator_, lap.report.bytes_sent);
+    const std::vector<std::uint64_t> sent = gather_from_ranks(communicator_, lap.report.bytes_sent);
     method.figures.bytes_sent = *std::max_element(sent.begin(), sent.end());
     if (truth_) method.figures.relative_error = relative_error(mean_.span(), truth_->span());
   }

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "convex/checkpoint.h"
-#include "convex/rank_sums.h"
 #include "convex/worker.h"
+#include "gradwire/collective/rank_sums.h"
 #include "gradwire/wire/frame.h"
 #include "record/hash_text.h"
 

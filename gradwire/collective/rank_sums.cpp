@@ -1,9 +1,9 @@
-#include "convex/rank_sums.h"
+#include "gradwire/collective/rank_sums.h"
 
 #include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 
-namespace gradwire::convex {
+namespace gradwire {
 namespace {
 
 // All that there is to add with is a sum of floats, which is exact below 2^24: of so few bits of a
@@ -35,15 +35,19 @@ std::vector<std::uint64_t> sum_over_ranks(Communicator& communicator,
   return sums;
 }
 
+std::vector<std::uint64_t> gather_from_ranks(Communicator& communicator, std::uint64_t own) {
+  std::vector<std::uint64_t> numbers(communicator.size());
+  numbers[communicator.rank()] = own;  // to which the others add zeros
+  return sum_over_ranks(communicator, numbers);
+}
+
 void check_same_on_all_ranks(Communicator& communicator, std::uint64_t number,
                              const std::string& what) {
-  std::vector<std::uint64_t> numbers(communicator.size());
-  numbers[communicator.rank()] = number;  // to which the others add zeros
-  numbers = sum_over_ranks(communicator, numbers);
+  const std::vector<std::uint64_t> numbers = gather_from_ranks(communicator, number);
   for (std::size_t rank = 1; rank < numbers.size(); ++rank) {
     if (numbers[rank] == numbers[0]) continue;
     throw Error("ranks 0 and " + std::to_string(rank) + " differ in " + what);
   }
 }
 
-}  // namespace gradwire::convex
+}  // namespace gradwire
