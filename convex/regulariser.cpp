@@ -17,7 +17,7 @@ double shrink(double v, double amount) {
 }
 
 double strength(StageReader& reader, std::string_view key) {
-  const auto number = reader.number(key, 0, std::numeric_limits<double>::max());
+  const auto number = reader.number(key, 0, std::numeric_limits<double>::infinity());
   if (!number) reader.fail_argument(key, "the strength '" + std::string(key) + "' is missing");
   return *number;
 }

@@ -106,7 +106,7 @@ Plan read_dgc(MethodReader& reader) {
   reader.write(format_share(options.share));
   options.momentum = arguments.keyed_number("momentum", 0.9, 0, 0.999999);
   if (options.momentum != 0.9) reader.write("momentum=" + format_number(options.momentum));
-  options.clip = arguments.number_or_off("clip", 0, 0, std::numeric_limits<float>::max());
+  options.clip = arguments.number_or_off("clip", 0, 0, std::numeric_limits<double>::infinity());
   if (options.clip == 0.0) options.clip = std::nullopt;
   if (options.clip) reader.write("clip=" + format_number(*options.clip));
   options.warmup_steps =
@@ -152,12 +152,12 @@ Plan read_lazy(MethodReader& reader, bool has_error_memory) {
   };
   options.window = steps("window");
   options.delay = steps("delay");
-  options.weight = arguments.number_or_auto("weight", 0, std::numeric_limits<double>::max());
+  options.weight = arguments.number_or_auto("weight", 0, std::numeric_limits<double>::infinity());
   if (options.weight) reader.write("weight=" + format_number(*options.weight));
   options.is_server_rule = arguments.word("rule", {"worker", "server"}) == "server";
   if (options.is_server_rule) reader.write("rule=server");
   options.smoothness =
-      arguments.number_or_auto("smoothness", 0, std::numeric_limits<double>::max());
+      arguments.number_or_auto("smoothness", 0, std::numeric_limits<double>::infinity());
   if (options.smoothness) {
     if (!options.is_server_rule) {
       arguments.fail_argument("smoothness", "'smoothness' is for rule=server");
@@ -201,23 +201,35 @@ const Entry* find_entry(std::string_view name) {
   return found == kEntries.end() ? nullptr : &*found;
 }
 
+// A codec's error about a name that is none, completed by what a method could have been meant.
+[[noreturn]] void fail_unknown(std::string_view text, const SpecStage& stage,
+                               const SpecError& error) {
+  std::vector<std::string> names;
+  for (const Entry& entry : kEntries) names.emplace_back(entry.name);
+  for (const Preset& preset : kPresets) names.emplace_back(preset.name);
+  if (const auto nearest = nearest_name(stage.name, names)) {
+    fail_at(text, error.position(),
+            "there is no method or codec called '" + stage.name + "'; did you mean '" + *nearest +
+                "'?");
+  }
+  const std::string_view message = error.what();
+  std::string what = std::string(message.substr(0, message.find('\n'))) + ", and the methods";
+  for (const std::string& name : names) what += ' ' + name;
+  fail_at(text, error.position(), what);
+}
+
 Plan read_codec_alone(std::string_view text) {
   MethodSetup setup;
   try {
     setup.codecs.up = make_codec(text);
   } catch (const SpecError& error) {
-    // A name that is neither: the nearest of both kinds is the better hint.
-    const std::vector<SpecStage> stages = parse_spec(text).stages;
-    std::vector<std::string> names;
-    for (const Entry& entry : kEntries) names.emplace_back(entry.name);
-    for (const Preset& preset : kPresets) names.emplace_back(preset.name);
-    const auto nearest = nearest_name(stages.front().name, names);
+    const SpecStage stage = parse_spec(text).stages.front();
     const std::string_view message = error.what();
-    const bool is_known = message.find("did you mean") != std::string_view::npos;
-    if (!nearest || is_known || error.position() != stages.front().position) throw;
-    fail_at(text, error.position(),
-            "there is no method or codec called '" + stages.front().name + "'; did you mean '" +
-                *nearest + "'?");
+    const bool is_unknown = message.starts_with("there is no codec called") &&
+                            message.find("did you mean") == std::string_view::npos &&
+                            error.position() == stage.position;
+    if (is_unknown) fail_unknown(text, stage, error);
+    throw;
   }
   setup.make_rule = make_direct_rule;
   setup.spec = setup.codecs.up->spec();

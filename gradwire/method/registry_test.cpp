@@ -72,6 +72,14 @@ TEST(MethodSpec, WrongArgumentsAreNamed) {
                  "there is no method or codec called 'daina'; did you mean 'diana'?\n"
                  "  daina\n"
                  "  ^");
+  try {
+    check_method("foo");
+    ADD_FAILURE();
+  } catch (const SpecError& error) {
+    const std::string what = error.what();
+    EXPECT_NE(what.find("natural"), what.npos) << what;
+    EXPECT_NE(what.find("and the methods direct ef ef21"), what.npos) << what;
+  }
 }
 
 TEST(MethodSpec, CodecsThatAMethodCannotUseAreRefusedWithTheReason) {
