@@ -11,7 +11,7 @@
 #include "cli/workers.h"
 #include "convex/experiment.h"
 #include "convex/generated.h"
-#include "convex/libsvm.h"
+#include "data/libsvm.h"
 #include "convex/optimum_cache.h"
 #include "gradwire/codec/spec.h"
 #include "gradwire/file/file_failure.h"
@@ -38,8 +38,8 @@ std::string data_name(const TrainOptions& options) {
                               : std::filesystem::path(options.data).filename().string();
 }
 
-convex::Dataset load_data(const TrainOptions& options, convex::Loss loss) {
-  if (!options.data.empty()) return convex::read_libsvm(options.data);
+data::Dataset load_data(const TrainOptions& options, convex::Loss loss) {
+  if (!options.data.empty()) return data::read_libsvm(options.data);
   const convex::GeneratedOptions generated{.seed = options.seed};
   return loss == convex::Loss::logistic ? convex::generate_classes(generated)
                                         : convex::generate_numbers(generated);
@@ -50,7 +50,7 @@ convex::ExperimentOptions experiment_options(const TrainOptions& options,
   convex::ExperimentOptions experiment{.loss = convex::loss_of(options.model),
                                        .l2 = convex::parse_l2_rule(options.l2),
                                        .regulariser = regulariser_of(options),
-                                       .split = convex::parse_split(options.split),
+                                       .split = data::parse_split(options.split),
                                        .ranks = place.size,
                                        .seed = options.seed};
   if (options.workers.dedicated_server) experiment.silent_rank = options.workers.server_rank();
@@ -60,7 +60,7 @@ convex::ExperimentOptions experiment_options(const TrainOptions& options,
 // What a run that goes on must have the same. The number of workers may change.
 Json same_configuration(const TrainOptions& options, const convex::Experiment& experiment) {
   return {{"model", options.model},
-          {"data_checksum", record::hash_text(convex::data_checksum(experiment.problem().data()))},
+          {"data_checksum", record::hash_text(data::data_checksum(experiment.problem().data()))},
           {"split", options.split},
           {"method", check_method(options.method)},
           {"batch", options.batch ? Json(*options.batch) : Json()},
@@ -178,7 +178,7 @@ void check_run_directory(const TrainOptions& options) {
 
 void check_options(const TrainOptions& options) {
   check_method(options.method);
-  convex::parse_split(options.split);
+  data::parse_split(options.split);
   regulariser_of(options);
 }
 

@@ -43,7 +43,10 @@ endforeach()
 
 if(TARGET gradwire_cli)
   add_room_test(record_test record record)
+  add_room_test(data_test data data)
   add_room_test(convex_test convex convex)
+  add_room_test(train_test train train)
+  add_room_test(report_test report report)
   add_room_test(cli_test cli cli)
   if(TARGET cli_test)  # tests of the whole program find it here
     target_compile_definitions(cli_test PRIVATE GRADWIRE_PROGRAM="$<TARGET_FILE:gradwire_cli>")

@@ -16,7 +16,7 @@ Optimum find_optimum_by_acceleration(const Objective& objective) {
   const std::size_t features = problem.features();
   // A little less than 1/L, which is known to 1e-6 only.
   const double step =
-      0.9999 / (smoothness(problem.data(), problem.loss(), all_rows(problem.data())) +
+      0.9999 / (smoothness(problem.data(), problem.loss(), data::all_rows(problem.data())) +
                 problem.l2() + 1e-300);
   const double mu = objective.convexity();
   std::vector<double> x(features, regulariser.prox(0, 1));

@@ -9,25 +9,28 @@
 namespace gradwire::convex {
 namespace {
 
-Dataset prepare(Dataset data, Loss loss) {
-  if (loss == Loss::logistic) map_labels_to_signs(data);
+data::Dataset prepare(data::Dataset data, Loss loss) {
+  if (loss == Loss::logistic) data::map_labels_to_signs(data);
   return data;
 }
 
-std::vector<Shard> shards_by_rank(const Dataset& data, const ExperimentOptions& options) {
+std::vector<data::Shard> shards_by_rank(const data::Dataset& data,
+                                        const ExperimentOptions& options) {
   const std::size_t workers = options.ranks - (options.silent_rank ? 1 : 0);
-  std::vector<Shard> shards = split_rows(options.split, data.labels, workers, options.seed);
+  std::vector<data::Shard> shards =
+      data::split_rows(options.split, data.labels, workers, options.seed);
   if (options.silent_rank) {
-    shards.insert(shards.begin() + static_cast<std::ptrdiff_t>(*options.silent_rank), Shard{});
+    shards.insert(shards.begin() + static_cast<std::ptrdiff_t>(*options.silent_rank),
+                  data::Shard{});
   }
   return shards;
 }
 
 }  // namespace
 
-Experiment::Experiment(Dataset data, const ExperimentOptions& options)
+Experiment::Experiment(data::Dataset data, const ExperimentOptions& options)
     : data_(prepare(std::move(data), options.loss)),
-      loss_smoothness_(convex::smoothness(data_, options.loss, all_rows(data_))),
+      loss_smoothness_(convex::smoothness(data_, options.loss, data::all_rows(data_))),
       problem_(data_, options.loss, options.l2.value(loss_smoothness_)),
       objective_{problem_, options.regulariser},
       shards_(shards_by_rank(data_, options)),
@@ -40,7 +43,7 @@ Experiment::Experiment(Dataset data, const ExperimentOptions& options)
 
 StepFacts Experiment::step_facts() const {
   StepFacts facts{.smoothness = 0, .convexity = objective_.convexity(), .workers = workers_};
-  for (const Shard& shard : shards_) {
+  for (const data::Shard& shard : shards_) {
     const double own = convex::smoothness(data_, problem_.loss(), shard.rows) + problem_.l2();
     facts.smoothness = std::max(facts.smoothness, shard.weight * own);
   }

@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "convex/dataset.h"
 #include "convex/objective.h"
-#include "convex/split.h"
 #include "convex/step_size.h"
+#include "data/dataset.h"
+#include "data/split.h"
 
 namespace gradwire::convex {
 
@@ -18,7 +18,7 @@ struct ExperimentOptions {
   Loss loss = Loss::logistic;
   L2Rule l2 = {};
   Regulariser regulariser = {};
-  Split split = {};
+  data::Split split = {};
   std::size_t ranks = 1;
   std::optional<std::size_t> silent_rank = {};  // a server that has no rows
   std::uint64_t seed = 1;
@@ -27,25 +27,25 @@ struct ExperimentOptions {
 class Experiment {
  public:
   // Maps labels for logistic regression. Throws Error for labels that do not suit the loss.
-  Experiment(Dataset data, const ExperimentOptions& options);
+  Experiment(data::Dataset data, const ExperimentOptions& options);
   Experiment(const Experiment&) = delete;
   Experiment& operator=(const Experiment&) = delete;
 
   const Problem& problem() const { return problem_; }
   const Objective& objective() const { return objective_; }
-  const Shard& shard(std::size_t rank) const { return shards_[rank]; }
+  const data::Shard& shard(std::size_t rank) const { return shards_[rank]; }
   double smoothness() const { return smoothness_; }  // of f
 
   // For step sizes: of the worst worker.
   StepFacts step_facts() const;
 
  private:
-  Dataset data_;
+  data::Dataset data_;
   double loss_smoothness_;  // of f without its l2
   Problem problem_;
   Objective objective_;
-  std::vector<Shard> shards_;  // by rank
-  std::size_t workers_;        // ranks that have rows
+  std::vector<data::Shard> shards_;  // by rank
+  std::size_t workers_;              // ranks that have rows
   double smoothness_;
 };
 

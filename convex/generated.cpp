@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "convex/draws.h"
+#include "data/draws.h"
 
 namespace gradwire::convex {
 namespace {
@@ -13,22 +13,23 @@ constexpr double kGroupSpread = 0.7;      // of the groups' centres; 1 is the sp
 constexpr double kFeatureScaleMin = 0.2;  // features differ in scale, up to 1
 constexpr double kNoise = 0.5;
 
-Draws draws_for(const GeneratedOptions& options, const char* what) {
-  return Draws({.seed = options.seed, .tensor = Rng::tensor_id(what), .purpose = Purpose::data});
+data::Draws draws_for(const GeneratedOptions& options, const char* what) {
+  return data::Draws(
+      {.seed = options.seed, .tensor = Rng::tensor_id(what), .purpose = Purpose::data});
 }
 
-std::vector<double> normal_values(Draws draws, std::size_t count, double scale) {
+std::vector<double> normal_values(data::Draws draws, std::size_t count, double scale) {
   std::vector<double> values(count);
   for (double& value : values) value = scale * draws.normal();
   return values;
 }
 
-SparseRows generate_rows(const GeneratedOptions& options) {
+data::SparseRows generate_rows(const GeneratedOptions& options) {
   const std::size_t features = options.features;
   const auto centres =
       normal_values(draws_for(options, "centres"), kGroups * features, kGroupSpread);
-  Draws draws = draws_for(options, "rows");
-  SparseRows rows;
+  data::Draws draws = draws_for(options, "rows");
+  data::SparseRows rows;
   rows.features = features;
   for (std::size_t i = 0; i < options.rows; ++i) {
     const std::size_t group = i % kGroups;
@@ -45,19 +46,19 @@ SparseRows generate_rows(const GeneratedOptions& options) {
 
 }  // namespace
 
-Dataset generate_numbers(const GeneratedOptions& options) {
-  Dataset data{.rows = generate_rows(options), .labels = {}};
+data::Dataset generate_numbers(const GeneratedOptions& options) {
+  data::Dataset data{.rows = generate_rows(options), .labels = {}};
   const double scale = 1 / std::sqrt(static_cast<double>(options.features));
   const auto weights = normal_values(draws_for(options, "weights"), options.features, scale);
-  Draws noise = draws_for(options, "noise");
+  data::Draws noise = draws_for(options, "noise");
   for (std::size_t i = 0; i < options.rows; ++i) {
     data.labels.push_back(dot(data.rows.row(i), weights) + kNoise * noise.normal());
   }
   return data;
 }
 
-Dataset generate_classes(const GeneratedOptions& options) {
-  Dataset data = generate_numbers(options);
+data::Dataset generate_classes(const GeneratedOptions& options) {
+  data::Dataset data = generate_numbers(options);
   for (double& label : data.labels) label = label > 0 ? 1 : -1;
   return data;
 }

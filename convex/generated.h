@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "convex/dataset.h"
+#include "data/dataset.h"
 
 namespace gradwire::convex {
 
@@ -16,9 +16,9 @@ struct GeneratedOptions {
 };
 
 // Labels are -1 and 1, some of them wrong, so that no plane separates them.
-Dataset generate_classes(const GeneratedOptions& options);
+data::Dataset generate_classes(const GeneratedOptions& options);
 
 // Labels are a linear function of the features, and noise.
-Dataset generate_numbers(const GeneratedOptions& options);
+data::Dataset generate_numbers(const GeneratedOptions& options);
 
 }  // namespace gradwire::convex

@@ -32,7 +32,7 @@ Matrix hessian(const Problem& problem, const Vector& x) {
   const std::vector<double> curvatures = problem.curvatures(span_of(x));
   const double share = 1 / static_cast<double>(curvatures.size());
   for (std::size_t i = 0; i < curvatures.size(); ++i) {
-    const SparseRow row = problem.data().rows.row(i);
+    const data::SparseRow row = problem.data().rows.row(i);
     for (std::size_t a = 0; a < row.columns.size(); ++a) {
       const double factor = share * curvatures[i] * row.values[a];
       for (std::size_t b = a; b < row.columns.size(); ++b) {

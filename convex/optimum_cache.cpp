@@ -19,8 +19,9 @@ using record::Json;
 // Everything that the optimum depends on.
 std::string key_of(const Objective& objective) {
   const Problem& problem = objective.problem;
-  return "data " + record::hash_text(data_checksum(problem.data())) + ", " + name(problem.loss()) +
-         ", l2 " + format_number(problem.l2()) + ", " + objective.regulariser.spec();
+  return "data " + record::hash_text(data::data_checksum(problem.data())) + ", " +
+         name(problem.loss()) + ", l2 " + format_number(problem.l2()) + ", " +
+         objective.regulariser.spec();
 }
 
 Optimum from_json(const Json& json, const Objective& objective, const std::string& key) {

@@ -12,7 +12,7 @@ class OptimumCache : public testing::Test {
  protected:
   const TestDirectory directory_;
   const std::filesystem::path runs_ = directory_ / "runs";
-  const Dataset data_ = generate_classes({.rows = 100, .features = 5});
+  const data::Dataset data_ = generate_classes({.rows = 100, .features = 5});
   const Problem problem_{data_, Loss::logistic, 0.01};
   const Objective objective_{problem_, {.l1 = 0.01}};
   const std::filesystem::path path_ = optimum_path(objective_, runs_);

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "convex/generated.h"
-#include "convex/libsvm.h"
+#include "data/libsvm.h"
 #include "gtest/gtest.h"
 
 namespace gradwire::convex {
@@ -16,7 +16,7 @@ constexpr const char* kRegularisers[] = {"none",     "l1(0.01)",
 
 TEST(Optimum, IsProvenToFourteenDigits) {
   for (const Loss loss : {Loss::logistic, Loss::least_squares}) {
-    const Dataset data =
+    const data::Dataset data =
         loss == Loss::logistic ? generate_classes({.rows = 300}) : generate_numbers({.rows = 300});
     const Problem problem(data, loss, 1e-3);
     for (const char* spec : kRegularisers) {
@@ -30,7 +30,7 @@ TEST(Optimum, IsProvenToFourteenDigits) {
 }
 
 TEST(Optimum, BothWaysComeToTheSameValue) {
-  const Dataset data = generate_classes({.rows = 300});
+  const data::Dataset data = generate_classes({.rows = 300});
   const Problem problem(data, Loss::logistic, 1e-2);
   for (const char* spec : kRegularisers) {
     const Objective objective{problem, parse_regulariser(spec)};
@@ -42,14 +42,14 @@ TEST(Optimum, BothWaysComeToTheSameValue) {
 }
 
 TEST(Optimum, L1LeavesExactZeros) {
-  const Dataset data = generate_classes({.rows = 300});
+  const data::Dataset data = generate_classes({.rows = 300});
   const Problem problem(data, Loss::logistic, 1e-3);
   const Optimum optimum = find_optimum({problem, parse_regulariser("l1(0.02)")});
   EXPECT_GE(std::ranges::count(optimum.x, 0.0), 5);
 }
 
 TEST(Optimum, WithoutStrongConvexityItIsAnEstimate) {
-  const Dataset data = generate_classes({.rows = 300});
+  const data::Dataset data = generate_classes({.rows = 300});
   const Problem problem(data, Loss::logistic, 0);
   const Optimum optimum = find_optimum({problem, {}});
   EXPECT_FALSE(optimum.is_proven);
@@ -58,7 +58,7 @@ TEST(Optimum, WithoutStrongConvexityItIsAnEstimate) {
 }
 
 TEST(Optimum, ProblemThatOneFeatureSolvesExactlyIsSolvedExactly) {
-  Dataset data;
+  data::Dataset data;
   data.rows = {.features = 2, .starts = {0, 1, 2}, .columns = {0, 0}, .values = {1, 1}};
   data.labels = {1, 3};
   const Problem problem(data, Loss::least_squares, 0);  // the second feature is in no row
@@ -71,9 +71,9 @@ TEST(OptimumFiles, IsFoundOnRealDataWithAndWithoutL1) {
   for (const char* name : {"mushrooms", "a5a"}) {
     const auto path = std::filesystem::path("../shared/data/libsvm") / name;
     if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
-    Dataset data = read_libsvm(path);
-    map_labels_to_signs(data);
-    const double l2 = smoothness(data, Loss::logistic, all_rows(data)) / 100;
+    data::Dataset data = data::read_libsvm(path);
+    data::map_labels_to_signs(data);
+    const double l2 = smoothness(data, Loss::logistic, data::all_rows(data)) / 100;
     const Problem problem(data, Loss::logistic, l2);
     for (const char* spec : {"none", "l1(0.0001)"}) {
       const Optimum optimum = find_optimum({problem, parse_regulariser(spec)});

@@ -84,7 +84,7 @@ double Problem::slope_of_row(std::size_t row, std::span<const double> x) const {
   return product - label;
 }
 
-double smoothness(const Dataset& data, Loss loss, RowNumbers rows) {
+double smoothness(const data::Dataset& data, Loss loss, RowNumbers rows) {
   constexpr std::size_t kRoundsMax = 20'000;
   // Changes shrink slowly where the second eigenvalue is near the first, so the last one has to be
   // much smaller than the error that is allowed.
@@ -103,7 +103,7 @@ double smoothness(const Dataset& data, Loss loss, RowNumbers rows) {
     for (double& coordinate : x) coordinate /= length;
     std::ranges::fill(product, 0);
     for (const std::uint32_t i : rows) {
-      const SparseRow row = data.rows.row(i);
+      const data::SparseRow row = data.rows.row(i);
       add(row, dot(row, x), product);
     }
     const double before = largest;

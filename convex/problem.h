@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "convex/dataset.h"
+#include "data/dataset.h"
 
 namespace gradwire::convex {
 
@@ -32,9 +32,9 @@ using RowNumbers = std::span<const std::uint32_t>;
 
 class Problem {
  public:
-  Problem(const Dataset& data, Loss loss, double l2) : data_(data), loss_(loss), l2_(l2) {}
+  Problem(const data::Dataset& data, Loss loss, double l2) : data_(data), loss_(loss), l2_(l2) {}
 
-  const Dataset& data() const { return data_; }
+  const data::Dataset& data() const { return data_; }
   Loss loss() const { return loss_; }
   double l2() const { return l2_; }
   std::size_t features() const { return data_.rows.features; }
@@ -53,13 +53,13 @@ class Problem {
   double loss_of_row(std::size_t row, std::span<const double> x) const;
   double slope_of_row(std::size_t row, std::span<const double> x) const;
 
-  const Dataset& data_;
+  const data::Dataset& data_;
   Loss loss_;
   double l2_;
 };
 
 // The least L for which the mean of the losses over these rows, without l2, is L-smooth, or for
 // logistic the bound of it that holds at every x. Found to 1e-6 by power iteration; 0 for no rows.
-double smoothness(const Dataset& data, Loss loss, RowNumbers rows);
+double smoothness(const data::Dataset& data, Loss loss, RowNumbers rows);
 
 }  // namespace gradwire::convex

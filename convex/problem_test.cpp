@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "convex/generated.h"
-#include "convex/split.h"
 #include "convex/sum.h"
+#include "data/split.h"
 #include "gtest/gtest.h"
 
 namespace gradwire::convex {
@@ -14,7 +14,7 @@ namespace {
 
 constexpr GeneratedOptions kSmall{.rows = 60, .features = 7, .seed = 3};
 
-Dataset generate(Loss loss) {
+data::Dataset generate(Loss loss) {
   return loss == Loss::logistic ? generate_classes(kSmall) : generate_numbers(kSmall);
 }
 
@@ -28,7 +28,7 @@ constexpr Loss kLosses[] = {Loss::logistic, Loss::least_squares};
 
 TEST(Problem, GradientIsTheSlopeOfTheValue) {
   for (const Loss loss : kLosses) {
-    const Dataset data = generate(loss);
+    const data::Dataset data = generate(loss);
     const Problem problem(data, loss, 0.3);
     std::vector<double> x = some_point(7);
     std::vector<double> gradient(7);
@@ -45,13 +45,13 @@ TEST(Problem, GradientIsTheSlopeOfTheValue) {
 
 TEST(Problem, WeightedMeanOfTheWorkersGradientsIsTheGradient) {
   for (const Loss loss : kLosses) {
-    const Dataset data = generate(loss);
+    const data::Dataset data = generate(loss);
     const Problem problem(data, loss, 0.3);
     const std::vector<double> x = some_point(7);
     std::vector<double> whole(7), part(7), mean(7);
     problem.gradient(x, whole);
-    const auto shards = split_rows(parse_split("dirichlet(0.1)"), data.labels, 5, 1);
-    for (const Shard& shard : shards) {
+    const auto shards = data::split_rows(data::parse_split("dirichlet(0.1)"), data.labels, 5, 1);
+    for (const data::Shard& shard : shards) {
       problem.gradient(shard.rows, x, part);
       for (std::size_t j = 0; j < 7; ++j) mean[j] += shard.weight * part[j] / 5;
     }
@@ -60,14 +60,14 @@ TEST(Problem, WeightedMeanOfTheWorkersGradientsIsTheGradient) {
 }
 
 TEST(Problem, GradientOverNoRowsIsZero) {
-  const Dataset data = generate(Loss::logistic);
+  const data::Dataset data = generate(Loss::logistic);
   std::vector<double> gradient(7, 5);
   Problem(data, Loss::logistic, 0.3).gradient(RowNumbers{}, some_point(7), gradient);
   EXPECT_EQ(gradient, std::vector<double>(7, 0));
 }
 
 TEST(Problem, LogisticLossIsRightWhereExponentialsOverflow) {
-  Dataset data;
+  data::Dataset data;
   data.rows = {.features = 1, .starts = {0, 1, 2}, .columns = {0, 0}, .values = {1, 1}};
   data.labels = {1, -1};
   const Problem problem(data, Loss::logistic, 0);
@@ -79,10 +79,10 @@ TEST(Problem, LogisticLossIsRightWhereExponentialsOverflow) {
 }
 
 TEST(Problem, SmoothnessIsTheLargestEigenvalue) {
-  const Dataset data = generate(Loss::least_squares);
+  const data::Dataset data = generate(Loss::least_squares);
   Eigen::MatrixXd rows = Eigen::MatrixXd::Zero(60, 7);
   for (std::size_t i = 0; i < 60; ++i) {
-    const SparseRow row = data.rows.row(i);
+    const data::SparseRow row = data.rows.row(i);
     for (std::size_t k = 0; k < row.columns.size(); ++k) {
       rows(static_cast<Eigen::Index>(i), row.columns[k]) = row.values[k];
     }
@@ -90,8 +90,8 @@ TEST(Problem, SmoothnessIsTheLargestEigenvalue) {
   const Eigen::MatrixXd second = rows.transpose() * rows / 60;
   const double largest =
       Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(second).eigenvalues().maxCoeff();
-  EXPECT_NEAR(smoothness(data, Loss::least_squares, all_rows(data)) / largest, 1, 1e-6);
-  EXPECT_NEAR(smoothness(data, Loss::logistic, all_rows(data)) / largest, 0.25, 1e-6);
+  EXPECT_NEAR(smoothness(data, Loss::least_squares, data::all_rows(data)) / largest, 1, 1e-6);
+  EXPECT_NEAR(smoothness(data, Loss::logistic, data::all_rows(data)) / largest, 0.25, 1e-6);
   EXPECT_EQ(smoothness(data, Loss::logistic, {}), 0);
 }
 
@@ -104,14 +104,14 @@ TEST(Problem, SumLosesNothing) {
 }
 
 TEST(Generated, IsAFunctionOfTheSeed) {
-  EXPECT_EQ(data_checksum(generate_classes({.seed = 1})),
-            data_checksum(generate_classes({.seed = 1})));
-  EXPECT_NE(data_checksum(generate_classes({.seed = 1})),
-            data_checksum(generate_classes({.seed = 2})));
+  EXPECT_EQ(data::data_checksum(generate_classes({.seed = 1})),
+            data::data_checksum(generate_classes({.seed = 1})));
+  EXPECT_NE(data::data_checksum(generate_classes({.seed = 1})),
+            data::data_checksum(generate_classes({.seed = 2})));
 }
 
 TEST(Generated, BothClassesAreThereAndWorkersDiffer) {
-  const Dataset data = generate_classes({});
+  const data::Dataset data = generate_classes({});
   EXPECT_EQ(data.rows.size(), 2000u);
   EXPECT_EQ(data.rows.features, 40u);
   const auto positive = std::ranges::count(data.labels, 1.0);

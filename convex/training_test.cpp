@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "convex/generated.h"
-#include "convex/libsvm.h"
 #include "convex/optimum.h"
+#include "data/libsvm.h"
 #include "gradwire/collective/test_support.h"
 #include "gradwire/file/test_directory.h"
 #include "gtest/gtest.h"
@@ -15,8 +15,9 @@ namespace gradwire::convex {
 namespace {
 
 struct Trial {
-  ExperimentOptions experiment = {
-      .l2 = {.number = 20, .divides_smoothness = true}, .split = {Split::Kind::label}, .ranks = 4};
+  ExperimentOptions experiment = {.l2 = {.number = 20, .divides_smoothness = true},
+                                  .split = {data::Split::Kind::label},
+                                  .ranks = 4};
   TrainingOptions training = {.method = "diana(natural)", .steps = 400};
   GeneratedOptions data = {.rows = 200, .features = 20};
 };
@@ -86,7 +87,7 @@ TEST(TrainingThreads, LazyMethodsComeToTheOptimumBehindAProx) {
 
 TEST(TrainingThreads, UnevenAndEmptyShardsComeToTheSameOptimum) {
   Trial trial;
-  trial.experiment.split = parse_split("dirichlet(0.05)");
+  trial.experiment.split = data::parse_split("dirichlet(0.05)");
   trial.experiment.ranks = 6;
   trial.training.method = "none";
   trial.training.steps = 2000;
@@ -190,11 +191,12 @@ TEST(TrainingThreads, CheckpointWithoutAManifestIsNone) {
 }
 
 TEST(TrainingThreads, StepsThatOverflowChangeNothingAndAreCounted) {
-  Dataset data;
+  data::Dataset data;
   data.rows = {.features = 1, .starts = {0, 1, 2}, .columns = {0, 0}, .values = {1, 1e30}};
   data.labels = {1, 1e30};  // the gradient's 1e60 is no float
   const Experiment experiment(
-      std::move(data), {.loss = Loss::least_squares, .split = {Split::Kind::label}, .ranks = 2});
+      std::move(data),
+      {.loss = Loss::least_squares, .split = {data::Split::Kind::label}, .ranks = 2});
   const TestDirectory directory;
   TrainingOptions training{.method = "natural", .steps = 3};
   training.directory = directory / ".";
@@ -211,7 +213,8 @@ TEST(TrainingFiles, DianaSolvesMushroomsSplitByLabel) {
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
   const TestDirectory directory;
   const Experiment experiment(
-      read_libsvm(path), {.l2 = parse_l2_rule("L/100"), .split = parse_split("label"), .ranks = 4});
+      data::read_libsvm(path),
+      {.l2 = parse_l2_rule("L/100"), .split = data::parse_split("label"), .ranks = 4});
   TrainingOptions training{.method = "diana(natural)", .steps = 1200};
   training.directory = directory / ".";
   training.step_facts = experiment.step_facts();

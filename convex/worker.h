@@ -44,7 +44,7 @@ class Worker {
   void move(MethodTraits::Output output);
 
   const Experiment& experiment_;
-  const Shard& shard_;
+  const data::Shard& shard_;
   const WorkerOptions options_;
   double moved_squared_ = 0;
   std::vector<double> x_;            // in floats, short steps would be lost in rounding

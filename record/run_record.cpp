@@ -11,6 +11,7 @@ Json to_json(const Metrics& metrics) {
   Json json = Json::object();
   if (metrics.loss) json["loss"] = *metrics.loss;
   if (metrics.gap) json["gap"] = *metrics.gap;
+  if (metrics.test_loss) json["test_loss"] = *metrics.test_loss;
   if (metrics.accuracy) json["accuracy"] = *metrics.accuracy;
   return json;
 }
@@ -18,6 +19,7 @@ Json to_json(const Metrics& metrics) {
 Metrics metrics_from(const Json& json) {
   return {.loss = optional_number(json, "loss"),
           .gap = optional_number(json, "gap"),
+          .test_loss = optional_number(json, "test_loss"),
           .accuracy = optional_number(json, "accuracy")};
 }
 
@@ -25,15 +27,25 @@ Seconds seconds_from(const Json& json) {
   return {.compute = field<double>(json, "compute"),
           .encode = field<double>(json, "encode"),
           .exchange = field<double>(json, "exchange"),
-          .decode = field<double>(json, "decode")};
+          .decode = field<double>(json, "decode"),
+          .total = field<double>(json, "total")};
 }
 
 }  // namespace
+
+void Seconds::add(const Seconds& other) {
+  compute += other.compute;
+  encode += other.encode;
+  exchange += other.exchange;
+  decode += other.decode;
+  total += other.total;
+}
 
 Json to_json(const RunRecord& record) {
   return {{"method", record.method},
           {"workers", record.workers},
           {"steps", record.steps},
+          {"parameters", record.parameters},
           {"start", to_json(record.start)},
           {"final", to_json(record.final)},
           {"bytes_up_per_worker", record.bytes_up_per_worker},
@@ -47,7 +59,9 @@ Json to_json(const RunRecord& record) {
            {{"compute", record.seconds.compute},
             {"encode", record.seconds.encode},
             {"exchange", record.seconds.exchange},
-            {"decode", record.seconds.decode}}},
+            {"decode", record.seconds.decode},
+            {"total", record.seconds.total}}},
+          {"plans", record.plans},
           {"configuration", record.configuration},
           {"version", record.version},
           {"machine", record.machine}};
@@ -57,6 +71,7 @@ RunRecord run_from_json(const Json& json) {
   return {.method = field<std::string>(json, "method"),
           .workers = field<std::size_t>(json, "workers"),
           .steps = field<std::uint64_t>(json, "steps"),
+          .parameters = field<std::uint64_t>(json, "parameters"),
           .start = metrics_from(field<Json>(json, "start")),
           .final = metrics_from(field<Json>(json, "final")),
           .bytes_up_per_worker = field<std::uint64_t>(json, "bytes_up_per_worker"),
@@ -67,6 +82,7 @@ RunRecord run_from_json(const Json& json) {
           .poisoned = field<std::uint64_t>(json, "poisoned"),
           .model_hash = field<std::string>(json, "model_hash"),
           .seconds = seconds_from(field<Json>(json, "seconds")),
+          .plans = field<Json>(json, "plans"),
           .configuration = field<Json>(json, "configuration"),
           .version = field<std::string>(json, "version"),
           .machine = field<Json>(json, "machine")};

@@ -16,19 +16,24 @@ inline constexpr const char* kRunFile = "run.json";
 
 // What is known of a model; what is not, is not written. A value that is no finite number is null.
 struct Metrics {
-  std::optional<double> loss = {};
-  std::optional<double> gap = {};  // loss minus the least possible
-  std::optional<double> accuracy = {};
+  std::optional<double> loss = {};  // of what is trained on
+  std::optional<double> gap = {};   // loss minus the least possible
+  std::optional<double> test_loss = {};
+  std::optional<double> accuracy = {};  // on the test set, from 0 to 1
 
   bool operator==(const Metrics&) const = default;
 };
 
-// Where the time of the run went, on rank 0.
+// Where the time of the run went, on rank 0. Encoding, exchanging and decoding overlap with
+// computing, so the parts may add up to more than the whole.
 struct Seconds {
   double compute = 0;
   double encode = 0;
   double exchange = 0;
   double decode = 0;
+  double total = 0;  // of the steps, by the clock on the wall
+
+  void add(const Seconds& other);
 
   bool operator==(const Seconds&) const = default;
 };
@@ -37,6 +42,7 @@ struct RunRecord {
   std::string method;  // the canonical spec
   std::size_t workers = 0;
   std::uint64_t steps = 0;
+  std::uint64_t parameters = 0;  // floats that are averaged in a step
   Metrics start = {};
   Metrics final = {};
   std::uint64_t bytes_up_per_worker = 0;       // sent, frames included; the mean over the workers
@@ -47,6 +53,9 @@ struct RunRecord {
   std::uint64_t poisoned = 0;  // steps with a NaN or an infinity, which changed nothing
   std::string model_hash;
   Seconds seconds = {};
+  // Where a method adapts itself layer by layer: [{"step", "layers": [{"name", "elements",
+  // "choice", "bits"}]}], an entry for each time it did.
+  Json plans = Json::array();
   Json configuration = Json::object();
   std::string version;
   Json machine = Json::object();

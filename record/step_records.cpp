@@ -27,9 +27,11 @@ std::string to_line(const StepRecord& step) {
                {"compute_ms", kMsPerSecond * step.seconds.compute},
                {"encode_ms", kMsPerSecond * step.seconds.encode},
                {"exchange_ms", kMsPerSecond * step.seconds.exchange},
-               {"decode_ms", kMsPerSecond * step.seconds.decode}};
+               {"decode_ms", kMsPerSecond * step.seconds.decode},
+               {"step_ms", kMsPerSecond * step.seconds.total}};
   if (step.metrics.loss) json["loss"] = *step.metrics.loss;
   if (step.metrics.gap) json["gap"] = *step.metrics.gap;
+  if (step.metrics.test_loss) json["test_loss"] = *step.metrics.test_loss;
   if (step.metrics.accuracy) json["accuracy"] = *step.metrics.accuracy;
   return json.dump() + '\n';
 }
@@ -45,6 +47,7 @@ StepRecord from_json(const Json& json) {
   return {.step = field<std::uint64_t>(json, "step"),
           .metrics = {.loss = known_number(json, "loss"),
                       .gap = known_number(json, "gap"),
+                      .test_loss = known_number(json, "test_loss"),
                       .accuracy = known_number(json, "accuracy")},
           .learning_rate = field<double>(json, "learning_rate"),
           .bytes_up = field<std::uint64_t>(json, "bytes_up"),
@@ -56,7 +59,8 @@ StepRecord from_json(const Json& json) {
           .seconds = {.compute = seconds("compute_ms"),
                       .encode = seconds("encode_ms"),
                       .exchange = seconds("exchange_ms"),
-                      .decode = seconds("decode_ms")}};
+                      .decode = seconds("decode_ms"),
+                      .total = seconds("step_ms")}};
 }
 
 StepRecord parse_line(const std::filesystem::path& path, std::string_view line,

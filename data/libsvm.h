@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
-#include "convex/dataset.h"
+#include "data/dataset.h"
 
-namespace gradwire::convex {
+namespace gradwire::data {
 
 inline constexpr std::uint32_t kFeaturesMax = std::uint32_t{1} << 28;
 
@@ -14,4 +14,4 @@ inline constexpr std::uint32_t kFeaturesMax = std::uint32_t{1} << 28;
 // what was found.
 Dataset read_libsvm(const std::filesystem::path& path);
 
-}  // namespace gradwire::convex
+}  // namespace gradwire::data

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gradwire::convex {
+namespace gradwire::data {
 
 struct Split {
   enum class Kind { iid, label, dirichlet };
@@ -42,4 +42,4 @@ struct Shard {
 std::vector<Shard> split_rows(const Split& split, std::span<const double> labels,
                               std::size_t workers, std::uint64_t seed);
 
-}  // namespace gradwire::convex
+}  // namespace gradwire::data

@@ -11,7 +11,7 @@
 
 #include "gradwire/core/random.h"
 
-namespace gradwire::convex {
+namespace gradwire::data {
 
 class Draws {
  public:
@@ -41,4 +41,4 @@ class Draws {
   std::uint32_t drawn_ = 0;
 };
 
-}  // namespace gradwire::convex
+}  // namespace gradwire::data

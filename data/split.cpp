@@ -1,4 +1,4 @@
-#include "convex/split.h"
+#include "data/split.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,11 +6,11 @@
 #include <numeric>
 #include <set>
 
-#include "convex/draws.h"
+#include "data/draws.h"
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/check.h"
 
-namespace gradwire::convex {
+namespace gradwire::data {
 namespace {
 
 using Rows = std::vector<std::uint32_t>;
@@ -157,4 +157,4 @@ std::vector<Shard> split_rows(const Split& split, std::span<const double> labels
   return shards;
 }
 
-}  // namespace gradwire::convex
+}  // namespace gradwire::data

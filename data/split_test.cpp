@@ -1,4 +1,4 @@
-#include "convex/split.h"
+#include "data/split.h"
 
 #include <algorithm>
 #include <set>
@@ -7,7 +7,7 @@
 #include "gradwire/file/test_directory.h"
 #include "gtest/gtest.h"
 
-namespace gradwire::convex {
+namespace gradwire::data {
 namespace {
 
 // 30% of one label, the rest of the other.
@@ -118,4 +118,4 @@ TEST(Split, WrongSpecShowsThePosition) {
 }
 
 }  // namespace
-}  // namespace gradwire::convex
+}  // namespace gradwire::data

@@ -1,4 +1,4 @@
-#include "convex/dataset.h"
+#include "data/dataset.h"
 
 #include <numeric>
 #include <set>
@@ -8,7 +8,7 @@
 #include "gradwire/core/error.h"
 #include "gradwire/wire/frame.h"
 
-namespace gradwire::convex {
+namespace gradwire::data {
 namespace {
 
 std::string label_list(const std::set<double>& labels) {
@@ -73,4 +73,4 @@ std::uint64_t data_checksum(const Dataset& data) {
   return checksum_of(data.labels, sum);
 }
 
-}  // namespace gradwire::convex
+}  // namespace gradwire::data

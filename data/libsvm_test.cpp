@@ -1,4 +1,4 @@
-#include "convex/libsvm.h"
+#include "data/libsvm.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "gradwire/file/test_directory.h"
 #include "gtest/gtest.h"
 
-namespace gradwire::convex {
+namespace gradwire::data {
 namespace {
 
 class Libsvm : public testing::Test {
@@ -116,4 +116,4 @@ TEST(LibsvmFiles, MushroomsHasTheRowsItIsKnownFor) {
 }
 
 }  // namespace
-}  // namespace gradwire::convex
+}  // namespace gradwire::data

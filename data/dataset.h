@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace gradwire::convex {
+namespace gradwire::data {
 
 struct SparseRow {
   std::span<const std::uint32_t> columns;  // rising
@@ -47,4 +47,4 @@ void map_labels_to_signs(Dataset& data);
 // Of everything that a dataset holds.
 std::uint64_t data_checksum(const Dataset& data);
 
-}  // namespace gradwire::convex
+}  // namespace gradwire::data

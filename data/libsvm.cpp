@@ -1,4 +1,4 @@
-#include "convex/libsvm.h"
+#include "data/libsvm.h"
 
 #include <algorithm>
 #include <charconv>
@@ -11,7 +11,7 @@
 #include "gradwire/file/file_failure.h"
 #include "gradwire/file/read_file.h"
 
-namespace gradwire::convex {
+namespace gradwire::data {
 namespace {
 
 constexpr std::string_view kSpaces = " \t\r\v\f";
@@ -128,4 +128,4 @@ Dataset read_libsvm(const std::filesystem::path& path) {
   return data;
 }
 
-}  // namespace gradwire::convex
+}  // namespace gradwire::data

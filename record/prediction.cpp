@@ -1,0 +1,21 @@
+#include "record/prediction.h"
+
+#include <algorithm>
+
+namespace gradwire::record {
+
+double predicted_seconds(const Seconds& measured, std::uint64_t bytes_up, std::uint64_t bytes_down,
+                         double bits_per_second) {
+  const double bits = 8 * static_cast<double>(std::max(bytes_up, bytes_down));
+  return measured.compute + measured.encode + measured.decode + bits / bits_per_second;
+}
+
+double compression_ratio(const RunRecord& run) {
+  if (run.bytes_up_per_worker == 0) return 1;
+  const double workers = static_cast<double>(run.workers);
+  const double dense = 2 * sizeof(float) * static_cast<double>(run.parameters) *
+                       static_cast<double>(run.steps) * (workers - 1) / workers;
+  return dense / static_cast<double>(run.bytes_up_per_worker);
+}
+
+}  // namespace gradwire::record
