@@ -18,12 +18,14 @@ demo: build          ## build, and show codecs on gradients, and what a memory i
 	@tools/demo
 
 test: build          ## build, and run the tests
+	@tools/bootstrap test
 	@$(call test,release)
 
 test-slow: build     ## the tests that take minutes
 	@$(call test,slow)
 
-test-sanitize: bootstrap  ## the tests under ASan and UBSan, those with threads under TSan
+test-sanitize:       ## the tests under ASan and UBSan, those with threads under TSan
+	@tools/bootstrap test
 	@$(call build,sanitize)
 	@$(call test,sanitize)
 	@$(call build,tsan)
@@ -42,7 +44,7 @@ bench-network: build ## compressed means on networks: loopback, 1 Gbit/s; needs 
 
 format:              ## lay out the sources by .clang-format
 	@tools/bootstrap format
-	@find gradwire record convex cli fuzz tests -name '*.h' -o -name '*.cpp' | xargs clang-format -i
+	@find gradwire record convex report cli fuzz tests -name '*.h' -o -name '*.cpp' | xargs clang-format -i
 
 install: build       ## library, headers, program, CMake package; PREFIX=/usr/local
 	@cmake --install build --prefix $(PREFIX)

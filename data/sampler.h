@@ -31,12 +31,14 @@ class Sampler {
 
  private:
   std::size_t batch_size(std::size_t rank, std::uint64_t step_of_epoch) const;
+  // Makes the order of an epoch the one that is kept.
+  void order_epoch(std::uint64_t epoch);
 
   std::span<const Shard> shards_;
   std::uint64_t seed_;
   std::size_t rank_;
   std::uint64_t steps_per_epoch_;
-  std::uint64_t epoch_;  // whose order this is
+  std::uint64_t epoch_ = 0;  // whose order this is
   std::vector<std::uint32_t> order_;
 };
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "data/cifar.h"
 #include "fuzz/codecs.h"
 #include "fuzz/decode_input.h"
 #include "fuzz/parcel_input.h"
@@ -289,6 +290,28 @@ void write_npy_seeds(const std::filesystem::path& root) {
   }
 }
 
+void write_idx_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "idx");
+  for (const std::vector<std::uint8_t>& dimensions :
+       {std::vector<std::uint8_t>{5}, {1, 1, 1}, {2, 3, 4}, {1, 2, 1, 2, 1, 2, 1, 2}}) {
+    Bytes file = {std::byte{0}, std::byte{0}, std::byte{8}, std::byte(dimensions.size())};
+    std::size_t elements = 1;
+    for (const std::uint8_t dimension : dimensions) {
+      append(file, {std::byte{0}, std::byte{0}, std::byte{0}, std::byte{dimension}});
+      elements *= dimension;
+    }
+    append(file, Bytes(elements, std::byte{7}));
+    seeds.write(file);
+  }
+}
+
+void write_cifar_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "cifar");
+  for (const std::size_t records : {1u, 3u}) {
+    seeds.write(Bytes(records * data::kCifarRecordBytes, std::byte{9}));
+  }
+}
+
 void write_state_seeds(const std::filesystem::path& root) {
   SeedWriter seeds(root, "state");
   seeds.write(to_bytes({}));
@@ -332,6 +355,8 @@ void write_all_seeds(const std::filesystem::path& root) {
   write_parcel_seeds(root);
   write_gw_seeds(root);
   write_npy_seeds(root);
+  write_idx_seeds(root);
+  write_cifar_seeds(root);
   write_state_seeds(root);
   write_spec_seeds(root);
 }
