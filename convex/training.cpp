@@ -9,12 +9,12 @@
 #include "convex/worker.h"
 #include "gradwire/collective/rank_sums.h"
 #include "gradwire/wire/frame.h"
+#include "record/checkpoint_directory.h"
 #include "record/hash_text.h"
+#include "record/step_log.h"
 
 namespace gradwire::convex {
 namespace {
-
-constexpr const char* kCheckpoints = "checkpoints";
 
 double resolve(const StepRule& rule, const StepFacts& facts, const Method& method,
                std::size_t features, std::size_t ranks) {
@@ -29,7 +29,7 @@ double resolve(const StepRule& rule, const StepFacts& facts, const Method& metho
   return automatic_step(facts, method_noise(method.spec(), method.topology(), features, ranks));
 }
 
-// The run on one rank. Steps are kept until all ranks meet; then rank 0 writes them down.
+// The run on one rank.
 class Training {
  public:
   Training(Communicator& communicator, const Experiment& experiment, const TrainingOptions& options)
@@ -43,7 +43,8 @@ class Training {
                  .batch = options.batch,
                  .seed = options.exchange.seed,
                  .learning_rate = resolve(options.step_rule, options.step_facts, *method_,
-                                          objective_.problem.features(), communicator.size())}) {}
+                                          objective_.problem.features(), communicator.size())}),
+        log_(communicator) {}
 
   TrainingResult run() {
     const double start_loss = is_first() ? objective_.value(worker_.x()) : 0;
@@ -51,10 +52,10 @@ class Training {
     check_same("what they begin with");
     if (is_first() && options_.on_ready) optimum_ = options_.on_ready(result_.resumed_from);
     if (is_first()) result_.start = metrics(start_loss);
-    if (is_first()) writer_.emplace(options_.directory / record::kStepsFile, result_.resumed_from);
+    if (is_first()) log_.open(options_.directory / record::kStepsFile, result_.resumed_from);
     for (std::uint64_t step = result_.resumed_from; step < options_.steps; ++step) {
       if (is_first() && options_.on_step) options_.on_step(step);
-      own_.push_back(worker_.step(*method_, step));
+      log_.add(worker_.step(*method_, step));
       meet_if_due(step + 1);
     }
     if (is_first()) result_.final = metrics(objective_.value(worker_.x()));
@@ -63,6 +64,7 @@ class Training {
     result_.learning_rate = worker_.learning_rate();
     result_.model_hash = record::hash_text(model_hash());
     result_.x.assign(worker_.x().begin(), worker_.x().end());
+    result_.steps = log_.take_steps();
     return std::move(result_);
   }
 
@@ -83,8 +85,8 @@ class Training {
   }
 
   void resume() {
-    auto checkpoint = load_checkpoint(communicator_, *method_, options_.directory / kCheckpoints,
-                                      options_.configuration);
+    auto checkpoint = load_checkpoint(
+        communicator_, *method_, options_.directory / record::kCheckpoints, options_.configuration);
     if (!checkpoint) return;
     if (checkpoint->step > options_.steps) {
       throw Error("the newest checkpoint is that of step " + std::to_string(checkpoint->step) +
@@ -94,9 +96,6 @@ class Training {
     worker_.set_x(checkpoint->x);
     worker_.set_moved_squared(checkpoint->moved_squared);
     result_.resumed_from = checkpoint->step;
-    if (!is_first()) return;
-    result_.steps = record::read_steps(options_.directory / record::kStepsFile);
-    result_.steps.resize(std::min(result_.steps.size(), std::size_t{checkpoint->step}));
   }
 
   void meet_if_due(std::uint64_t done) {
@@ -105,39 +104,15 @@ class Training {
     const bool is_report = is_report_step(done, options_.steps);
     if (!is_checkpoint && !is_report) return;
     check_same("the model after step " + std::to_string(done));
-    write_down(is_report);
+    record::Metrics found;
+    if (is_report && is_first()) found = metrics(objective_.value(worker_.x()));
+    log_.meet(found, {});
     if (!is_checkpoint) return;
-    save_checkpoint(communicator_, *method_, options_.directory / kCheckpoints,
+    save_checkpoint(communicator_, *method_, options_.directory / record::kCheckpoints,
                     options_.configuration,
                     {.step = done,
                      .x = {worker_.x().begin(), worker_.x().end()},
                      .moved_squared = worker_.moved_squared()});
-  }
-
-  // What the ranks did since they last met.
-  void write_down(bool with_metrics) {
-    std::vector<std::uint64_t> counts;
-    for (const record::StepRecord& step : own_) {
-      counts.insert(counts.end(), {step.bytes_up, step.bytes_down, step.message_bytes, step.uploads,
-                                   step.uploads_skipped});
-    }
-    counts = sum_over_ranks(communicator_, counts);
-    const std::uint64_t ranks = communicator_.size();
-    auto count = counts.begin();
-    for (record::StepRecord& step : own_) {
-      step.bytes_up = *count++ / ranks;
-      step.bytes_down = *count++ / ranks;
-      step.message_bytes = *count++ / ranks;
-      step.uploads = *count++;
-      step.uploads_skipped = *count++;
-    }
-    if (is_first()) {
-      if (with_metrics && !own_.empty())
-        own_.back().metrics = metrics(objective_.value(worker_.x()));
-      writer_->write(own_);
-      result_.steps.insert(result_.steps.end(), own_.begin(), own_.end());
-    }
-    own_.clear();
   }
 
   Communicator& communicator_;
@@ -145,8 +120,7 @@ class Training {
   const Objective& objective_;
   std::unique_ptr<Method> method_;
   Worker worker_;
-  std::vector<record::StepRecord> own_;  // this rank's counts of the steps since the last meeting
-  std::optional<record::StepWriter> writer_;  // rank 0 only
+  record::StepLog log_;
   TrainingResult result_;
   std::optional<double> optimum_;  // rank 0 only
 };

@@ -38,6 +38,11 @@ void Worker::set_x(std::span<const double> x) {
 
 record::StepRecord Worker::step(Method& method, std::uint64_t step) {
   record::StepRecord record{.step = step + 1, .learning_rate = options_.learning_rate};
+  record.seconds.total = seconds_of([&] { take_step(method, step, record); });
+  return record;
+}
+
+void Worker::take_step(Method& method, std::uint64_t step, record::StepRecord& record) {
   record.seconds.compute = seconds_of([&] {
     draw_batch(step);
     std::ranges::transform(x_, x_float_.begin(), [](double x) { return static_cast<float>(x); });
@@ -70,7 +75,6 @@ record::StepRecord Worker::step(Method& method, std::uint64_t step) {
   record.seconds.encode = report.encode_seconds;
   record.seconds.exchange = report.exchange_seconds;
   record.seconds.decode = report.decode_seconds;
-  return record;
 }
 
 // With replacement: every row is as likely in every place, so the gradient is right on average.

@@ -36,6 +36,7 @@ class Worker {
   void set_moved_squared(double moved_squared) { moved_squared_ = moved_squared; }
 
  private:
+  void take_step(Method& method, std::uint64_t step, record::StepRecord& record);
   void draw_batch(std::uint64_t step);
   // Of the step's batch, in 32-bit floats.
   void find_gradient(std::span<const double> x, std::span<float> gradient);

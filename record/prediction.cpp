@@ -10,12 +10,15 @@ double predicted_seconds(const Seconds& measured, std::uint64_t bytes_up, std::u
   return measured.compute + measured.encode + measured.decode + bits / bits_per_second;
 }
 
+double ring_bytes(std::uint64_t parameters, std::size_t workers) {
+  const auto ranks = static_cast<double>(workers);
+  return 2 * sizeof(float) * static_cast<double>(parameters) * (ranks - 1) / ranks;
+}
+
 double compression_ratio(const RunRecord& run) {
   if (run.bytes_up_per_worker == 0) return 1;
-  const double workers = static_cast<double>(run.workers);
-  const double dense = 2 * sizeof(float) * static_cast<double>(run.parameters) *
-                       static_cast<double>(run.steps) * (workers - 1) / workers;
-  return dense / static_cast<double>(run.bytes_up_per_worker);
+  return ring_bytes(run.parameters, run.workers) * static_cast<double>(run.steps) /
+         static_cast<double>(run.bytes_up_per_worker);
 }
 
 }  // namespace gradwire::record

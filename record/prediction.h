@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "record/run_record.h"
@@ -23,8 +24,11 @@ inline constexpr std::array<Bandwidth, 3> kBandwidths = {
 double predicted_seconds(const Seconds& measured, std::uint64_t bytes_up, std::uint64_t bytes_down,
                          double bits_per_second);
 
-// How many times fewer bytes a worker sends than in a ring allreduce of 32-bit floats, which sends
-// 2 * 4 * parameters * (workers - 1) / workers in a step. A worker that is alone sends nothing: 1.
+// What one worker sends for a step in a ring allreduce of 32-bit floats.
+double ring_bytes(std::uint64_t parameters, std::size_t workers);
+
+// How many times fewer bytes a worker sent than in such a ring. A worker that is alone sends
+// nothing: 1.
 double compression_ratio(const RunRecord& run);
 
 }  // namespace gradwire::record

@@ -7,6 +7,16 @@
 namespace gradwire::record {
 namespace {
 
+Seconds seconds_from(const Json& json) {
+  return {.compute = field<double>(json, "compute"),
+          .encode = field<double>(json, "encode"),
+          .exchange = field<double>(json, "exchange"),
+          .decode = field<double>(json, "decode"),
+          .total = field<double>(json, "total")};
+}
+
+}  // namespace
+
 Json to_json(const Metrics& metrics) {
   Json json = Json::object();
   if (metrics.loss) json["loss"] = *metrics.loss;
@@ -22,16 +32,6 @@ Metrics metrics_from(const Json& json) {
           .test_loss = optional_number(json, "test_loss"),
           .accuracy = optional_number(json, "accuracy")};
 }
-
-Seconds seconds_from(const Json& json) {
-  return {.compute = field<double>(json, "compute"),
-          .encode = field<double>(json, "encode"),
-          .exchange = field<double>(json, "exchange"),
-          .decode = field<double>(json, "decode"),
-          .total = field<double>(json, "total")};
-}
-
-}  // namespace
 
 void Seconds::add(const Seconds& other) {
   compute += other.compute;

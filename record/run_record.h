@@ -24,6 +24,10 @@ struct Metrics {
   bool operator==(const Metrics&) const = default;
 };
 
+Json to_json(const Metrics& metrics);
+// Throws Error for a field that is no number.
+Metrics metrics_from(const Json& document);
+
 // Where the time of the run went, on rank 0. Encoding, exchanging and decoding overlap with
 // computing, so the parts may add up to more than the whole.
 struct Seconds {

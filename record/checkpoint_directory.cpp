@@ -1,0 +1,85 @@
+#include "record/checkpoint_directory.h"
+
+#include <charconv>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "gradwire/file/file_failure.h"
+#include "record/fields.h"
+
+namespace gradwire::record {
+namespace {
+
+constexpr std::string_view kPrefix = "step-";
+constexpr const char* kManifest = "manifest.json";
+
+// Whole ones and others.
+std::map<std::uint64_t, std::filesystem::path> list(const std::filesystem::path& directory) {
+  std::map<std::uint64_t, std::filesystem::path> found;
+  std::error_code absent;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, absent)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(kPrefix)) continue;
+    std::uint64_t step = 0;
+    const char* const end = name.data() + name.size();
+    const auto [rest, error] = std::from_chars(name.data() + kPrefix.size(), end, step);
+    if (error == std::errc() && rest == end) found[step] = entry.path();
+  }
+  return found;
+}
+
+std::string differences(const Json& then, const Json& now) {
+  std::string list;
+  for (const auto& [name, value] : now.items()) {
+    const Json before = then.contains(name) ? then[name] : Json();
+    if (before == value) continue;
+    list += (list.empty() ? "" : ", ") + name + " was " + before.dump() + " and is " + value.dump();
+  }
+  return list;
+}
+
+}  // namespace
+
+std::vector<WholeCheckpoint> whole_checkpoints(const std::filesystem::path& directory) {
+  std::vector<WholeCheckpoint> whole;
+  for (const auto& [step, place] : list(directory)) {
+    if (std::filesystem::exists(place / kManifest)) whole.push_back({step, place});
+  }
+  return whole;
+}
+
+std::filesystem::path begin_checkpoint(const std::filesystem::path& directory, std::uint64_t step) {
+  const auto place = directory / (std::string(kPrefix) + std::to_string(step));
+  std::error_code failure;
+  std::filesystem::create_directories(place, failure);
+  if (failure) fail_file(place, "cannot be made: " + failure.message());
+  return place;
+}
+
+void complete_checkpoint(const std::filesystem::path& place, std::uint64_t step,
+                         const Json& configuration, Json manifest) {
+  manifest["step"] = step;
+  manifest["configuration"] = configuration;
+  write_json_file(place / kManifest, manifest);
+}
+
+Json read_manifest(const WholeCheckpoint& checkpoint, const Json& configuration) {
+  Json manifest = read_json_file(checkpoint.place / kManifest);
+  const std::string differs = differences(field<Json>(manifest, "configuration"), configuration);
+  if (!differs.empty()) fail_file(checkpoint.place, "is of another run: " + differs);
+  return manifest;
+}
+
+void remove_old_checkpoints(const std::filesystem::path& directory, std::size_t kept,
+                            std::optional<std::uint64_t> best) {
+  auto found = list(directory);
+  std::error_code ignored;
+  for (std::size_t left = found.size(); const auto& [step, place] : found) {
+    if (left-- <= kept || step == best) continue;
+    std::filesystem::remove(place / kManifest, ignored);  // first: a rest is no checkpoint
+    std::filesystem::remove_all(place, ignored);
+  }
+}
+
+}  // namespace gradwire::record

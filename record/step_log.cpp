@@ -1,0 +1,90 @@
+#include "record/step_log.h"
+
+#include <cmath>
+#include <limits>
+
+#include "gradwire/collective/rank_sums.h"
+
+namespace gradwire::record {
+namespace {
+
+constexpr std::size_t kNumbers = 8;    // of a step, that ranks add up
+constexpr double kLossUnit = 0x1p-20;  // losses are added up as whole numbers of this: exactly
+constexpr double kLossMax = 0x1p40;    // of a rank's samples; what is beyond has diverged
+
+bool is_counted(double loss) { return std::abs(loss) < kLossMax; }
+
+}  // namespace
+
+void StepLog::open(const std::filesystem::path& path, std::uint64_t steps_kept) {
+  if (steps_kept > 0) {
+    steps_ = read_steps(path);
+    steps_.resize(std::min(steps_.size(), std::size_t{steps_kept}));
+  }
+  writer_.emplace(path, steps_kept);
+}
+
+void StepLog::add(const StepRecord& own, const Tally& tally) {
+  own_.push_back(own);
+  tallies_.push_back(tally);
+}
+
+std::vector<std::uint64_t> StepLog::meet(const Metrics& metrics,
+                                         std::span<const std::uint64_t> others) {
+  std::vector<std::uint64_t> numbers;
+  for (std::size_t i = 0; i < own_.size(); ++i) {
+    const StepRecord& step = own_[i];
+    const bool is_finite = is_counted(tallies_[i].loss);
+    // Negative losses wrap around, and their sum wraps back.
+    const auto loss = is_finite ? std::llround(tallies_[i].loss / kLossUnit) : 0LL;
+    numbers.insert(numbers.end(), {step.bytes_up, step.bytes_down, step.message_bytes, step.uploads,
+                                   step.uploads_skipped, static_cast<std::uint64_t>(loss),
+                                   is_finite ? 0u : 1u, tallies_[i].samples});
+  }
+  numbers.insert(numbers.end(), others.begin(), others.end());
+  const std::vector<std::uint64_t> sums = sum_over_ranks(communicator_, numbers);
+  for (std::size_t i = 0; i < own_.size(); ++i) {
+    settle(own_[i], std::span(sums).subspan(kNumbers * i, kNumbers));
+  }
+  const auto first_other = sums.begin() + static_cast<std::ptrdiff_t>(kNumbers * own_.size());
+  if (writer_) {
+    if (!own_.empty()) {
+      Metrics& last = own_.back().metrics;
+      const std::optional<double> batch_loss = last.loss;
+      last = metrics;
+      if (!last.loss) last.loss = batch_loss;
+    }
+    writer_->write(own_);
+    steps_.insert(steps_.end(), own_.begin(), own_.end());
+  }
+  own_.clear();
+  tallies_.clear();
+  return {first_other, sums.end()};
+}
+
+void StepLog::settle(StepRecord& step, std::span<const std::uint64_t> sums) const {
+  const std::uint64_t ranks = communicator_.size();
+  step.bytes_up = sums[0] / ranks;
+  step.bytes_down = sums[1] / ranks;
+  step.message_bytes = sums[2] / ranks;
+  step.uploads = sums[3];
+  step.uploads_skipped = sums[4];
+  if (sums[7] == 0) return;
+  step.metrics.loss = sums[6] > 0 ? std::numeric_limits<double>::quiet_NaN()
+                                  : static_cast<double>(static_cast<std::int64_t>(sums[5])) *
+                                        kLossUnit / static_cast<double>(sums[7]);
+}
+
+void add_totals(std::span<const StepRecord> steps, RunRecord& record) {
+  for (const StepRecord& step : steps) {
+    record.bytes_up_per_worker += step.bytes_up;
+    record.bytes_down_per_worker += step.bytes_down;
+    record.message_bytes_per_worker += step.message_bytes;
+    record.uploads += step.uploads;
+    record.uploads_skipped += step.uploads_skipped;
+    record.poisoned += step.poisoned ? 1 : 0;
+    record.seconds.add(step.seconds);
+  }
+}
+
+}  // namespace gradwire::record
