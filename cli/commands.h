@@ -16,6 +16,13 @@ class UsageError : public Error {
   using Error::Error;
 };
 
+// Somebody asked the command to stop, and everything that it needs to go on is on disk. The message
+// is empty where another process reports.
+class Stopped : public Error {
+ public:
+  using Error::Error;
+};
+
 void add_codecs_command(CLI::App& program, const Console& console);
 void add_methods_command(CLI::App& program, const Console& console);
 void add_encode_command(CLI::App& program, const Console& console);
@@ -23,5 +30,7 @@ void add_decode_command(CLI::App& program, const Console& console);
 void add_inspect_command(CLI::App& program, const Console& console);
 void add_bench_command(CLI::App& program, const Console& console);
 void add_train_command(CLI::App& program, const Console& console);
+void add_compare_command(CLI::App& program, const Console& console);
+void add_report_command(CLI::App& program, const Console& console);
 
 }  // namespace gradwire::cli

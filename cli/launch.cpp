@@ -18,6 +18,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/commands.h"
 #include "cli/program.h"
 #include "gradwire/core/error.h"
 
@@ -192,6 +193,9 @@ class Workers {
     }
   }
 
+  // They ended because somebody asked them to.
+  bool is_stopped() const { return is_stopped_ && !failure_; }
+
   // "rank 1 ended with exit code 1", if one has failed.
   const std::optional<std::string>& failure() const { return failure_; }
 
@@ -206,6 +210,10 @@ class Workers {
   // error, and an error more than a peer that was lost. Among equals the first counts.
   void note_ending(std::size_t rank, int status) {
     if (status == 0) return;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == kStopped) {
+      is_stopped_ = true;
+      return;
+    }
     const int weight = WIFSIGNALED(status) ? 3 : WEXITSTATUS(status) == kLostPeer ? 1 : 2;
     if (weight <= failure_weight_) return;
     failure_ = fmt::format("rank {} {}", rank, ending(status));
@@ -213,6 +221,7 @@ class Workers {
   }
 
   std::vector<Worker> workers_;
+  bool is_stopped_ = false;
   std::optional<std::string> failure_;
   int failure_weight_ = 0;
 };
@@ -228,7 +237,15 @@ void launch_workers(const LaunchOptions& options) {
   const std::uint16_t port = free_port();
   Workers workers;
   for (std::size_t rank = 0; rank < options.workers; ++rank) workers.start(options, port);
-  while (workers.any_running() && !workers.failure()) workers.wait(std::nullopt);
+  bool is_stop_passed_on = false;
+  while (workers.any_running() && !workers.failure()) {
+    workers.wait(std::nullopt);
+    // From a terminal they have it already; twice does no harm.
+    if (options.wants_stop && options.wants_stop() && !std::exchange(is_stop_passed_on, true)) {
+      workers.send(SIGTERM);
+    }
+  }
+  if (workers.is_stopped()) throw Stopped("");
   if (!workers.failure()) return;
 
   // The others should notice by themselves; those that do not are ended.

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,12 @@ struct LaunchOptions {
   std::vector<std::string> arguments = {};  // those behind the program's name
   std::size_t workers = 1;
   std::chrono::milliseconds grace{5000};  // for the others, when one has failed
+  // Somebody wants the workers to stop: looked at after every signal, and passed on to them.
+  std::function<bool()> wants_stop = {};
 };
 
-// Returns when all have ended well; otherwise throws an Error that says which rank ended how. Call
+// Returns when all have ended well; otherwise throws an Error that says which rank ended how, or
+// Stopped where they ended because somebody wanted them to. Call
 // it on the main thread: the workers end when the thread that started them does.
 void launch_workers(const LaunchOptions& options);
 

@@ -110,6 +110,8 @@ int run(std::vector<std::string> arguments, const Console& console) {
   add_inspect_command(program, console);
   add_bench_command(program, console);
   add_train_command(program, console);
+  add_compare_command(program, console);
+  add_report_command(program, console);
   const int exit_code = parse(program, std::move(arguments), console);
   console.out.flush();
   if (!console.out) return failed("cannot write to stdout: is the disk full?", console);
@@ -123,6 +125,9 @@ int run_program(std::vector<std::string> arguments, const Console& console) {
     return run(std::move(arguments), console);
   } catch (const std::bad_alloc&) {
     return failed("not enough memory: try fewer elements or threads", console);
+  } catch (const Stopped& stopped) {
+    if (*stopped.what() != '\0') fmt::print(console.err, "gradwire: {}\n", stopped.what());
+    return kStopped;
   } catch (const PeerError& error) {
     failed(error.what(), console);
     return std::getenv(kWorkerVariable) != nullptr ? kLostPeer : kFailed;

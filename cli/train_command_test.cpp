@@ -1,10 +1,7 @@
-// Tests of train, on small generated problems.
-#include <sys/wait.h>
+// Tests of train on small convex problems. Those of networks are in train_network_test.cpp.
+#include <algorithm>
 
-#include <cstdlib>
-
-#include "cli/test_program.h"
-#include "gradwire/file/test_directory.h"
+#include "cli/train_test_support.h"
 #include "gradwire/transport/mpi.h"
 #include "gtest/gtest.h"
 #include "record/step_records.h"
@@ -12,34 +9,21 @@
 namespace gradwire::cli {
 namespace {
 
-using Names = std::vector<std::string>;
-
-class Train : public testing::Test {
+class Train : public TrainTest {
  protected:
   // train in threads of this process, into the test's own directory.
   Outcome train(const Names& more) const {
     Names arguments = {"train", "--out", out_, "--steps", "40"};
+    if (std::ranges::find(more, "--model") == more.end()) {
+      arguments.insert(arguments.end(), {"--model", "logistic"});
+    }
     arguments.insert(arguments.end(), more.begin(), more.end());
     return gradwire(arguments);
   }
 
-  // The real program, as a shell starts it.
-  Outcome in_a_process(const std::string& call) const {
-    const std::string out = directory_ / "stdout";
-    const std::string err = directory_ / "stderr";
-    const int status = std::system(("{ " + call + "; } >" + out + " 2>" + err).c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(out), read_text(err)};
-  }
-
   void expect_wrong_usage(const Names& more, std::string_view what) const {
-    const Outcome outcome = train(more);
-    EXPECT_EQ(outcome.exit_code, kWrongUsage);
-    EXPECT_EQ(outcome.out, "");
-    EXPECT_TRUE(contains(outcome.err, what)) << "expected: " << what << "\n" << outcome.err;
+    expect_refused(train(more), what);
   }
-
-  const TestDirectory directory_;
-  const std::string out_ = directory_ / "run";
 };
 
 using TrainThreads = Train;
@@ -50,9 +34,9 @@ TEST_F(TrainThreads, JsonIsTheRunRecordThatIsInTheDirectory) {
   const Json run = outcome.json();
   EXPECT_EQ(
       fields(run),
-      (Names{"method", "workers", "steps", "start", "final", "bytes_up_per_worker",
+      (Names{"method", "workers", "steps", "parameters", "start", "final", "bytes_up_per_worker",
              "bytes_down_per_worker", "message_bytes_per_worker", "uploads", "uploads_skipped",
-             "poisoned", "model_hash", "seconds", "configuration", "version", "machine"}));
+             "poisoned", "model_hash", "seconds", "plans", "configuration", "version", "machine"}));
   EXPECT_EQ(run["method"], "diana(natural)");
   EXPECT_EQ(run["workers"], 4);
   EXPECT_EQ(run["steps"], 40);
@@ -108,8 +92,8 @@ TEST_F(TrainThreads, ResumedRunEndsWithTheSameModel) {
     return train(more);
   };
   const std::string hash = with({}).json()["model_hash"];
-  Names first = {"train", "--out", out_, "--steps", "33", "--overwrite", "--checkpoint-every",
-                 "10"};
+  Names first = {"train", "--model",     "logistic",           "--out", out_, "--steps",
+                 "33",    "--overwrite", "--checkpoint-every", "10"};
   first.insert(first.end(), same.begin(), same.end());
   ASSERT_EQ(gradwire(first).exit_code, kDone);
   const Outcome resumed = with({"--resume"});
@@ -155,7 +139,8 @@ TEST_F(TrainThreads, EverySplitAndTopologyRuns) {
 }
 
 TEST_F(Train, WrongUsageIsSaid) {
-  expect_wrong_usage({"--model", "linear"}, "there is no model 'linear'");
+  expect_wrong_usage({"--model", "linear"}, "there is no model called 'linear'");
+  expect_wrong_usage({"--epochs", "3"}, "--epochs is for networks, not for logistic");
   expect_wrong_usage({"--l2", "L*100"}, "'L*100' is no strength");
   expect_wrong_usage({"--step", "fast"}, "'fast' is no step");
   expect_wrong_usage({"--l1", "1", "--regulariser", "l2(1)"}, " excludes --");
@@ -176,10 +161,11 @@ TEST_F(Train, MissingFileIsAFailure) {
 }
 
 TEST_F(Train, ThreadsProcessesAndMpiGiveTheSameModel) {
-  const std::string call = std::string(GRADWIRE_PROGRAM) +
-                           " train --json --overwrite --steps 30 --method 'diana(natural)' "
-                           "--split label --workers 3 --batch 7 --out " +
-                           out_;
+  const std::string call =
+      std::string(GRADWIRE_PROGRAM) +
+      " train --model logistic --json --overwrite --steps 30 --method 'diana(natural)' "
+      "--split label --workers 3 --batch 7 --out " +
+      out_;
   const Outcome threads = in_a_process(call);
   ASSERT_EQ(threads.exit_code, kDone) << threads.err;
   const Outcome processes = in_a_process(call + " --transport gloo");
@@ -187,10 +173,7 @@ TEST_F(Train, ThreadsProcessesAndMpiGiveTheSameModel) {
   EXPECT_EQ(processes.json()["model_hash"], threads.json()["model_hash"]);
   EXPECT_EQ(processes.json()["configuration"]["transport"], "gloo");
   if (!has_mpi()) GTEST_SKIP() << "built without MPI";
-  const std::string mpirun =
-      "ASAN_OPTIONS=detect_leaks=0 "  // Open MPI leaks; that is not ours to report
-      "mpirun --allow-run-as-root --oversubscribe --bind-to none -n 3 ";
-  const Outcome mpi = in_a_process(mpirun + call);
+  const Outcome mpi = in_a_process(mpirun(3) + call);
   ASSERT_EQ(mpi.exit_code, kDone) << mpi.err;
   EXPECT_EQ(mpi.json()["model_hash"], threads.json()["model_hash"]);
 }
@@ -198,7 +181,7 @@ TEST_F(Train, ThreadsProcessesAndMpiGiveTheSameModel) {
 TEST_F(Train, DirectoryIsNamedAfterTheRun) {
   const std::string call = "cd " + (directory_ / ".").string() +
                            " && " GRADWIRE_PROGRAM
-                           " train --steps 2 --method 'topk(10%) | natural'";
+                           " train --model logistic --steps 2 --method 'topk(10%) | natural'";
   const Outcome outcome = in_a_process(call);
   ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
   EXPECT_TRUE(

@@ -1,45 +1,30 @@
-#include "cli/train_command_convex.h"
+#include "cli/train_convex.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/workers.h"
 #include "convex/experiment.h"
 #include "convex/generated.h"
-#include "data/libsvm.h"
 #include "convex/optimum_cache.h"
-#include "gradwire/codec/spec.h"
-#include "gradwire/file/file_failure.h"
+#include "convex/training.h"
+#include "data/libsvm.h"
 #include "record/hash_text.h"
 #include "record/machine.h"
+#include "record/step_log.h"
 
 namespace gradwire::cli {
 namespace {
 
 using record::Json;
 
-constexpr const char* kCheckpoints = "checkpoints";
-
-convex::Regulariser regulariser_of(const TrainOptions& options) {
-  if (options.l1 && options.regulariser) {
-    throw UsageError("--l1 A is short for --regulariser 'l1(A)': give one of them");
-  }
-  if (options.l1) return convex::parse_regulariser("l1(" + *options.l1 + ")");
-  return convex::parse_regulariser(options.regulariser.value_or("none"));
-}
-
-std::string data_name(const TrainOptions& options) {
-  return options.data.empty() ? "generated"
-                              : std::filesystem::path(options.data).filename().string();
-}
+constexpr std::uint64_t kStepsUsual = 1000;
 
 data::Dataset load_data(const TrainOptions& options, convex::Loss loss) {
-  if (!options.data.empty()) return data::read_libsvm(options.data);
+  if (options.data_or_usual() != "generated") return data::read_libsvm(options.data);
   const convex::GeneratedOptions generated{.seed = options.seed};
   return loss == convex::Loss::logistic ? convex::generate_classes(generated)
                                         : convex::generate_numbers(generated);
@@ -47,190 +32,139 @@ data::Dataset load_data(const TrainOptions& options, convex::Loss loss) {
 
 convex::ExperimentOptions experiment_options(const TrainOptions& options,
                                              const WorkerPlace& place) {
-  convex::ExperimentOptions experiment{.loss = convex::loss_of(options.model),
-                                       .l2 = convex::parse_l2_rule(options.l2),
-                                       .regulariser = regulariser_of(options),
-                                       .split = data::parse_split(options.split),
-                                       .ranks = place.size,
-                                       .seed = options.seed};
+  convex::ExperimentOptions experiment{
+      .loss = convex::loss_of(options.model),
+      .l2 = convex::parse_l2_rule(options.convex.l2),
+      .regulariser = convex::parse_regulariser(options.regulariser_spec()),
+      .split = data::parse_split(options.split),
+      .ranks = place.size,
+      .seed = options.seed};
   if (options.workers.dedicated_server) experiment.silent_rank = options.workers.server_rank();
   return experiment;
 }
 
 // What a run that goes on must have the same. The number of workers may change.
-Json same_configuration(const TrainOptions& options, const convex::Experiment& experiment) {
+Json same_configuration(const TrainOptions& options, const std::string& method,
+                        const convex::Experiment& experiment) {
   return {{"model", options.model},
           {"data_checksum", record::hash_text(data::data_checksum(experiment.problem().data()))},
           {"split", options.split},
-          {"method", check_method(options.method)},
+          {"method", check_method(method)},
           {"batch", options.batch ? Json(*options.batch) : Json()},
           {"l2", experiment.problem().l2()},
           {"regulariser", experiment.objective().regulariser.spec()},
-          {"step", options.step},
+          {"step", options.convex.step},
           {"seed", options.seed}};
 }
 
-convex::TrainingOptions training_options(const TrainOptions& options,
+convex::TrainingOptions training_options(const TrainOptions& options, const RunPlan& plan,
                                          const convex::Experiment& experiment) {
-  return {.method = options.method,
+  return {.method = plan.method,
           .exchange = {.topology = options.workers.topology(),
                        .server = options.workers.server_rank(),
                        .server_contributes = !options.workers.dedicated_server,
                        .seed = options.seed},
-          .steps = options.steps,
+          .steps = options.steps.value_or(kStepsUsual),
           .batch = options.batch.value_or(0),
-          .step_rule = convex::parse_step_rule(options.step),
+          .step_rule = convex::parse_step_rule(options.convex.step),
           .step_facts = experiment.step_facts(),
-          .directory = run_directory(options),
-          .checkpoint_every = options.checkpoint_every,
+          .directory = plan.directory,
+          .checkpoint_every = options.checkpoint_every.value_or(0),
           .resume = options.resume,
-          .configuration = same_configuration(options, experiment)};
+          .configuration = same_configuration(options, plan.method, experiment)};
 }
 
-bool holds_run(const std::filesystem::path& directory) {
-  return std::ranges::any_of(
-      std::array{record::kRunFile, record::kStepsFile, kCheckpoints},
-      [&](const char* file) { return std::filesystem::exists(directory / file); });
-}
+// One run on rank 0, and its record.
+class FirstRank {
+ public:
+  FirstRank(const TrainOptions& options, const convex::Experiment& experiment,
+            const WorkerPlace& place, const Console& console)
+      : options_(options), experiment_(experiment), place_(place), console_(console) {}
 
-// Nothing of an earlier run may be taken for this one's. Called when nothing can go wrong any more
-// that could have been known.
-void prepare_directory(const TrainOptions& options, std::uint64_t resumed_from) {
-  const std::filesystem::path directory = run_directory(options);
-  if (options.resume && resumed_from == 0 && holds_run(directory)) {
-    fail_file(directory, "has no checkpoint to go on from: give --overwrite to start again");
+  FinishedRun run(Communicator& communicator, convex::TrainingOptions training) {
+    check_directory(training.directory, options_);
+    Progress progress(console_, "train", training.steps);
+    convex::Optimum optimum;
+    training.on_ready = [&](std::uint64_t resumed_from) {
+      prepare_directory(training.directory, options_, resumed_from);
+      optimum = convex::find_optimum_once(
+          experiment_.objective(), std::filesystem::absolute(training.directory).parent_path());
+      return optimum.value;
+    };
+    training.on_step = [&](std::uint64_t step) { progress.step(fmt::format("step {}", step + 1)); };
+    convex::TrainingResult result = convex::train(communicator, experiment_, training);
+    FinishedRun run{.directory = training.directory,
+                    .record = make_record(training, result, optimum),
+                    .steps = std::move(result.steps)};
+    record::add_totals(run.steps, run.record);
+    record::write_run(training.directory / record::kRunFile, run.record);
+    return run;
   }
-  std::error_code failure;
-  std::filesystem::create_directories(directory, failure);
-  if (failure) fail_file(directory, "cannot be made: " + failure.message());
-  std::filesystem::remove(directory / record::kRunFile, failure);
-  if (options.resume) return;
-  std::filesystem::remove_all(directory / kCheckpoints, failure);
-  std::filesystem::remove(directory / record::kStepsFile, failure);
-}
 
-Json full_configuration(const TrainOptions& options, const convex::Experiment& experiment,
-                        const convex::TrainingOptions& training, const WorkerPlace& place,
-                        const ConvexRun& run) {
-  Json configuration = training.configuration;
-  configuration["data"] = run.data_name;
-  configuration["rows"] = run.rows;
-  configuration["features"] = run.features;
-  configuration["l2_given"] = options.l2;
-  configuration["learning_rate"] = run.result.learning_rate;
-  configuration["smoothness"] = experiment.smoothness();
-  configuration["worker_smoothness"] = training.step_facts.smoothness;
-  configuration["optimum"] = {{"value", run.optimum.value},
-                              {"error", run.optimum.error},
-                              {"is_proven", run.optimum.is_proven}};
-  configuration["topology"] = name(run.result.topology);
-  configuration["transport"] = name(place.transport);
-  configuration["resumed_from"] = run.result.resumed_from;
-  return configuration;
-}
-
-void add_totals(const std::vector<record::StepRecord>& steps, record::RunRecord& record) {
-  for (const record::StepRecord& step : steps) {
-    record.bytes_up_per_worker += step.bytes_up;
-    record.bytes_down_per_worker += step.bytes_down;
-    record.message_bytes_per_worker += step.message_bytes;
-    record.uploads += step.uploads;
-    record.uploads_skipped += step.uploads_skipped;
-    record.poisoned += step.poisoned ? 1 : 0;
-    record.seconds.compute += step.seconds.compute;
-    record.seconds.encode += step.seconds.encode;
-    record.seconds.exchange += step.seconds.exchange;
-    record.seconds.decode += step.seconds.decode;
+ private:
+  record::RunRecord make_record(const convex::TrainingOptions& training,
+                                const convex::TrainingResult& result,
+                                const convex::Optimum& optimum) const {
+    return {.method = result.method,
+            .workers = place_.size,
+            .steps = training.steps,
+            .parameters = experiment_.problem().features(),
+            .start = result.start,
+            .final = result.final,
+            .model_hash = result.model_hash,
+            .configuration = full_configuration(training, result, optimum),
+            .version = GRADWIRE_VERSION,
+            .machine = record::describe_machine()};
   }
-}
+
+  Json full_configuration(const convex::TrainingOptions& training,
+                          const convex::TrainingResult& result,
+                          const convex::Optimum& optimum) const {
+    Json configuration = training.configuration;
+    configuration["data"] = std::filesystem::path(options_.data_or_usual()).filename().string();
+    configuration["rows"] = experiment_.problem().data().rows.size();
+    configuration["features"] = experiment_.problem().features();
+    configuration["l2_given"] = options_.convex.l2;
+    configuration["learning_rate"] = result.learning_rate;
+    configuration["smoothness"] = experiment_.smoothness();
+    configuration["worker_smoothness"] = training.step_facts.smoothness;
+    configuration["optimum"] = {
+        {"value", optimum.value}, {"error", optimum.error}, {"is_proven", optimum.is_proven}};
+    configuration["topology"] = name(result.topology);
+    configuration["transport"] = name(place_.transport);
+    configuration["resumed_from"] = result.resumed_from;
+    return configuration;
+  }
+
+  const TrainOptions& options_;
+  const convex::Experiment& experiment_;
+  const WorkerPlace& place_;
+  const Console& console_;
+};
 
 }  // namespace
 
-std::filesystem::path run_directory(const TrainOptions& options) {
-  if (!options.out.empty()) {
-    const auto out = std::filesystem::path(options.out).lexically_normal();
-    return out.has_filename() ? out : out.parent_path();  // "x/" is "x"
-  }
-  constexpr std::size_t kNameMax = 120;
-  std::string safe;
-  for (const char c : options.model + "-" + data_name(options) + "-" + options.method) {
-    const bool is_plain = ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') ||
-                          ('0' <= c && c <= '9') || c == '.' || c == '_' || c == '%';
-    if (is_plain) {
-      safe += c;
-    } else if (!safe.ends_with('-')) {
-      safe += '-';
-    }
-  }
-  while (safe.ends_with('-')) safe.pop_back();
-  return std::filesystem::path("runs") / safe.substr(0, kNameMax);
-}
-
-void check_run_directory(const TrainOptions& options) {
-  if (options.overwrite || options.resume) return;
-  const std::filesystem::path directory = run_directory(options);
-  if (!holds_run(directory)) return;
-  throw UsageError(fmt::format(
-      "{} holds a run: give --resume to go on with it, --overwrite to replace it, or another "
-      "--out",
-      directory.string()));
-}
-
-void check_options(const TrainOptions& options) {
-  check_method(options.method);
-  data::parse_split(options.split);
-  regulariser_of(options);
-}
-
-ConvexRun run_convex(const TrainOptions& options, const WorkerPlace& place,
-                     const Console& console) {
+std::vector<FinishedRun> run_convex(const TrainOptions& options, std::span<const RunPlan> plans,
+                                    const WorkerPlace& place, const Console& console) {
   const convex::ExperimentOptions asked = experiment_options(options, place);
   const convex::Experiment experiment(load_data(options, asked.loss), asked);
-  const convex::TrainingOptions training = training_options(options, experiment);
-  ConvexRun run{.data_name = data_name(options),
-                .rows = experiment.problem().data().rows.size(),
-                .features = experiment.problem().features()};
-  run_workers(
-      {.place = place,
-       .interface = options.workers.interface,
-       .silence_max = options.workers.silence_max(),
-       .seed = options.seed},
-      [&](Communicator& communicator) {
-        if (communicator.rank() != 0) {
-          convex::train(communicator, experiment, training);
-          return;
-        }
-        check_run_directory(options);
-        Progress progress(console, "train", options.steps);
-        convex::TrainingOptions own = training;
-        own.on_ready = [&](std::uint64_t resumed_from) {
-          prepare_directory(options, resumed_from);
-          run.optimum = convex::find_optimum_once(
-              experiment.objective(), std::filesystem::absolute(training.directory).parent_path());
-          return run.optimum.value;
-        };
-        own.on_step = [&](std::uint64_t step) { progress.step(fmt::format("step {}", step + 1)); };
-        run.result = convex::train(communicator, experiment, own);
-      });
-  if (!place.reports()) return run;
-  run.record = {.method = run.result.method,
-                .workers = place.size,
-                .steps = options.steps,
-                .start = run.result.start,
-                .final = run.result.final,
-                .model_hash = run.result.model_hash,
-                .configuration = full_configuration(options, experiment, training, place, run),
-                .version = GRADWIRE_VERSION,
-                .machine = record::describe_machine()};
-  add_totals(run.result.steps, run.record);
-  record::write_run(training.directory / record::kRunFile, run.record);
-  if (!std::isfinite(*run.result.final.loss)) {
-    throw Error(
-        fmt::format("the run diverged: its last loss is not finite. Take a shorter --step; "
-                    "its record is in {}",
-                    training.directory.string()));
-  }
-  return run;
+  std::vector<FinishedRun> runs;
+  run_workers({.place = place,
+               .interface = options.workers.interface,
+               .silence_max = options.workers.silence_max(),
+               .seed = options.seed},
+              [&](Communicator& communicator) {
+                FirstRank first(options, experiment, place, console);
+                for (const RunPlan& plan : plans) {
+                  const auto training = training_options(options, plan, experiment);
+                  if (communicator.rank() == 0) {
+                    runs.push_back(first.run(communicator, training));
+                  } else {
+                    convex::train(communicator, experiment, training);
+                  }
+                }
+              });
+  return runs;
 }
 
 }  // namespace gradwire::cli

@@ -64,16 +64,21 @@ class Model {
   virtual Score evaluate(const data::Batch& batch) = 0;
 };
 
-// mlp(hidden=512), cnn, resnet20, resnet18(width=64), or transformer(layers=4, heads=4, width=128,
-// dropout=0). The first weights are a function of spec, shape and seed alone. Throws SpecError for
-// the spec, and Error for a shape that the model cannot take.
+// The spec is one of these, here with the defaults:
+//   mlp(hidden=512, layers=1, dropout=0)        images or features
+//   cnn(channels=16, hidden=128)                images of at least 4 x 4
+//   resnet20, resnet18(width=64)                images of at least 16 x 16
+//   transformer(layers=4, heads=4, width=128, dropout=0, tied=off)        text
+// The first weights are a function of spec, shape and seed alone. Throws SpecError for the spec,
+// and Error for a shape that the model cannot take.
 std::unique_ptr<Model> make_model(std::string_view spec, const data::SampleShape& shape,
                                   std::uint64_t seed);
 
 // Throws SpecError as make_model would. Returns the canonical text.
 std::string check_model(std::string_view spec);
 
-// How many threads libtorch uses for one operation of the calling thread.
+// How many threads libtorch uses for one operation of the calling thread. Of matrix products, of
+// any thread: call it before there is work. Results have the same bits for the same number.
 void set_operation_threads(std::size_t threads);
 
 }  // namespace gradwire::train

@@ -1,0 +1,97 @@
+// gradwire compare: the same training run for each of several methods, side by side.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <memory>
+#include <ostream>
+#include <set>
+
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/launch.h"
+#include "cli/run_tables.h"
+#include "cli/train_runs.h"
+
+namespace gradwire::cli {
+namespace {
+
+constexpr const char* kCompareFile = "compare.json";
+
+struct CompareCommand {
+  TrainOptions options;
+  std::vector<std::string> methods = {"none", "natural", "natural | entropy",
+                                      "ef(topk(1%) | natural)"};
+};
+
+// A directory of its own for each run.
+std::vector<RunPlan> make_plans(const CompareCommand& command,
+                                const std::filesystem::path& directory) {
+  std::vector<RunPlan> plans;
+  std::set<std::string> names;
+  for (const std::string& method : command.methods) {
+    std::string name = safe_name(method);
+    for (int copy = 2; !names.insert(name).second; ++copy) {
+      name = fmt::format("{}-{}", safe_name(method), copy);
+    }
+    plans.push_back({method, directory / name});
+  }
+  return plans;
+}
+
+Json to_json(std::span<const FinishedRun> runs) {
+  Json list = Json::array();
+  for (const FinishedRun& run : runs) {
+    Json entry = {{"directory", run.directory.filename().string()},
+                  {"compression_ratio", record::compression_ratio(run.record)}};
+    for (const record::Bandwidth& link : record::kBandwidths) {
+      entry["predicted_step_ms"][link.name] =
+          1e3 *
+          record::predicted_seconds(run.record.seconds, run.record.bytes_up_per_worker,
+                                    run.record.bytes_down_per_worker, link.bits_per_second) /
+          static_cast<double>(run.record.steps);
+    }
+    const Json record = record::to_json(run.record);
+    for (const auto& [field, value] : record.items()) entry[field] = value;
+    list.push_back(std::move(entry));
+  }
+  return {{"runs", list}};
+}
+
+void run(const CompareCommand& command, const CLI::App& parsed, const Console& console) {
+  const TrainOptions& options = command.options;
+  check_options(options, command.methods);
+  const std::filesystem::path directory = output_directory(options, "compare");
+  const WorkerPlace place = find_place(options.workers);
+  const auto plans = make_plans(command, directory);
+  for (const RunPlan& plan : plans) check_directory(plan.directory, options);
+  const auto runs = run_plans(options, plans, place, given_arguments(parsed), console);
+  if (runs.empty()) return;  // another process reports
+  const Json document = to_json(runs);
+  record::write_json_file(directory / kCompareFile, document);
+  write_report(directory / kPageFile, runs);
+  if (options.json) {
+    print_json(document, console);
+  } else {
+    fmt::print(console.out, "{}\nThe runs are in {}\nThe page is {}\n", runs_table(runs),
+               directory.string(), (directory / kPageFile).string());
+  }
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& program, const Console& console) {
+  auto* app = program.add_subcommand("compare", "The same training run for several methods");
+  auto command = std::make_shared<CompareCommand>();
+  app->add_option("--methods", command->methods, "A codec or a method; give it once for each")
+      ->type_name("SPEC")
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  add_train_options(*app, command->options);
+  app->footer(
+      "Example:\n"
+      "  gradwire compare --model cnn --epochs 2 --methods none --methods natural \\\n"
+      "    --methods 'ef(topk(1%) | natural)'");
+  app->callback([command, app, &console] { run(*command, *app, console); });
+}
+
+}  // namespace gradwire::cli

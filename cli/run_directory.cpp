@@ -1,0 +1,72 @@
+#include "cli/run_directory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cli/commands.h"
+#include "gradwire/file/file_failure.h"
+#include "record/checkpoint_directory.h"
+#include "train/model_files.h"
+
+namespace gradwire::cli {
+namespace {
+
+bool holds_run(const std::filesystem::path& directory) {
+  return std::ranges::any_of(
+      std::array{record::kRunFile, record::kStepsFile, record::kCheckpoints},
+      [&](const char* file) { return std::filesystem::exists(directory / file); });
+}
+
+}  // namespace
+
+std::string safe_name(const std::string& text) {
+  constexpr std::size_t kNameMax = 120;
+  std::string safe;
+  for (const char c : text) {
+    const bool is_plain = ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') ||
+                          ('0' <= c && c <= '9') || c == '.' || c == '_' || c == '%';
+    if (is_plain) {
+      safe += c;
+    } else if (!safe.ends_with('-')) {
+      safe += '-';
+    }
+  }
+  while (safe.ends_with('-')) safe.pop_back();
+  return safe.substr(0, kNameMax);
+}
+
+std::filesystem::path output_directory(const TrainOptions& options, const std::string& what) {
+  if (!options.out.empty()) {
+    const auto out = std::filesystem::path(options.out).lexically_normal();
+    return out.has_filename() ? out : out.parent_path();  // "x/" is "x"
+  }
+  const std::string data = std::filesystem::path(options.data_or_usual()).filename();
+  return std::filesystem::path("runs") / safe_name(options.model + "-" + data + "-" + what);
+}
+
+void check_directory(const std::filesystem::path& directory, const TrainOptions& options) {
+  if (options.overwrite || options.resume || !holds_run(directory)) return;
+  throw UsageError(fmt::format(
+      "{} holds a run: give --resume to go on with it, --overwrite to replace it, or another "
+      "--out",
+      directory.string()));
+}
+
+void prepare_directory(const std::filesystem::path& directory, const TrainOptions& options,
+                       std::uint64_t resumed_from) {
+  if (options.resume && resumed_from == 0 && holds_run(directory)) {
+    fail_file(directory, "has no checkpoint to go on from: give --overwrite to start again");
+  }
+  std::error_code failure;
+  std::filesystem::create_directories(directory, failure);
+  if (failure) fail_file(directory, "cannot be made: " + failure.message());
+  std::filesystem::remove(directory / record::kRunFile, failure);
+  if (options.resume) return;
+  std::filesystem::remove_all(directory / record::kCheckpoints, failure);
+  std::filesystem::remove_all(directory / train::kModelFiles, failure);
+  std::filesystem::remove(directory / record::kStepsFile, failure);
+}
+
+}  // namespace gradwire::cli

@@ -1,0 +1,41 @@
+// The directories that runs leave behind: what they are called, and what may be written there.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/train_options.h"
+#include "record/run_record.h"
+#include "record/step_records.h"
+
+namespace gradwire::cli {
+
+// One run: a method, and where its record goes.
+struct RunPlan {
+  std::string method;
+  std::filesystem::path directory;
+};
+
+struct FinishedRun {
+  std::filesystem::path directory;
+  record::RunRecord record;
+  std::vector<record::StepRecord> steps;
+};
+
+// A text as a file's name: letters, digits and few others, and a dash for the rest.
+std::string safe_name(const std::string& text);
+
+// Where --out says, or below runs/, named after the model, the data and `what`.
+std::filesystem::path output_directory(const TrainOptions& options, const std::string& what);
+
+// Throws UsageError for a directory that holds a run which nobody said may go.
+void check_directory(const std::filesystem::path& directory, const TrainOptions& options);
+
+// Makes it, and removes what an earlier run left there, so that it is not taken for this one's.
+// Called when nothing can go wrong any more that could have been known. Throws FileError.
+void prepare_directory(const std::filesystem::path& directory, const TrainOptions& options,
+                       std::uint64_t resumed_from);
+
+}  // namespace gradwire::cli

@@ -1,0 +1,128 @@
+#include "cli/run_tables.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "cli/format.h"
+#include "cli/table.h"
+#include "record/prediction.h"
+
+namespace gradwire::cli {
+namespace {
+
+double or_nothing(const std::optional<double>& number) { return number.value_or(std::nan("")); }
+
+std::string megabytes(std::uint64_t bytes) { return fixed(static_cast<double>(bytes) * 1e-6, 3); }
+
+bool is_network(const FinishedRun& run) { return run.record.final.test_loss.has_value(); }
+
+std::string convex_steps_table(const FinishedRun& run) {
+  Table table({{.heading = "step"},
+               {.heading = "f - f*"},
+               {.heading = "MB sent\nper worker"},
+               {.heading = "bits per\ncoordinate"}});
+  std::uint64_t bytes_up = 0;
+  std::uint64_t message_bytes = 0;
+  const auto add = [&](std::uint64_t step, const record::Metrics& metrics) {
+    table.add_row(
+        {thousands(step), significant(or_nothing(metrics.gap), 3), megabytes(bytes_up),
+         fixed(8 * static_cast<double>(message_bytes) / static_cast<double>(run.record.parameters),
+               1)});
+  };
+  add(0, run.record.start);
+  for (const record::StepRecord& step : run.steps) {
+    bytes_up += step.bytes_up;
+    message_bytes += step.message_bytes;
+    if (step.metrics.gap) add(step.step, step.metrics);
+  }
+  return table.text();
+}
+
+std::string network_steps_table(const FinishedRun& run) {
+  Table table({{.heading = "step"},
+               {.heading = "loss"},
+               {.heading = "test loss"},
+               {.heading = "accuracy"},
+               {.heading = "MB sent\nper worker"},
+               {.heading = "seconds"}});
+  std::uint64_t bytes_up = 0;
+  double seconds = 0;
+  double loss = 0;  // since the last row
+  std::uint64_t losses = 0;
+  for (const record::StepRecord& step : run.steps) {
+    bytes_up += step.bytes_up;
+    seconds += step.seconds.total;
+    loss += or_nothing(step.metrics.loss);
+    ++losses;
+    if (!step.metrics.test_loss) continue;
+    table.add_row({thousands(step.step), significant(loss / static_cast<double>(losses), 4),
+                   significant(*step.metrics.test_loss, 4),
+                   fixed(100 * or_nothing(step.metrics.accuracy), 2) + "%", megabytes(bytes_up),
+                   fixed(seconds, 1)});
+    loss = 0;
+    losses = 0;
+  }
+  return table.text();
+}
+
+std::vector<std::string> quality_cells(const FinishedRun& run) {
+  const record::Metrics& final = run.record.final;
+  if (!is_network(run)) return {significant(or_nothing(final.gap), 3)};
+  return {significant(or_nothing(final.loss), 4), significant(*final.test_loss, 4),
+          fixed(100 * or_nothing(final.accuracy), 2) + "%"};
+}
+
+std::vector<std::string> cost_cells(const FinishedRun& run) {
+  const record::RunRecord& record = run.record;
+  const auto steps = static_cast<double>(record.steps);
+  const auto all = static_cast<double>(record.uploads + record.uploads_skipped);
+  std::vector<std::string> cells = {
+      megabytes(record.bytes_up_per_worker), megabytes(record.bytes_down_per_worker),
+      significant(record::compression_ratio(record), 3),
+      fixed(all > 0 ? 100 * static_cast<double>(record.uploads_skipped) / all : 0, 0) + "%"};
+  for (const double seconds : {record.seconds.compute, record.seconds.encode,
+                               record.seconds.exchange, record.seconds.decode}) {
+    cells.push_back(fixed(1e3 * seconds / steps, 2));
+  }
+  for (const record::Bandwidth& link : record::kBandwidths) {
+    const double seconds =
+        record::predicted_seconds(record.seconds, record.bytes_up_per_worker,
+                                  record.bytes_down_per_worker, link.bits_per_second);
+    cells.push_back(fixed(1e3 * seconds / steps, 1));
+  }
+  return cells;
+}
+
+}  // namespace
+
+std::string steps_table(const FinishedRun& run) {
+  return is_network(run) ? network_steps_table(run) : convex_steps_table(run);
+}
+
+std::string runs_table(std::span<const FinishedRun> runs) {
+  std::vector<Table::Column> columns = {{.heading = "method", .align = Table::Align::left}};
+  if (!runs.empty() && is_network(runs.front())) {
+    for (const char* heading : {"loss", "test\nloss", "accu-\nracy"}) columns.push_back({heading});
+  } else {
+    columns.push_back({"f - f*"});
+  }
+  for (const char* heading : {"MB up a\nworker", "MB\ndown", "times\nfewer", "uploads\nskipped",
+                              "ms a step:\ncompute", "\nencode", "ex-\nchange", "\ndecode"}) {
+    columns.push_back({heading});
+  }
+  for (const record::Bandwidth& link : record::kBandwidths) {
+    columns.push_back({fmt::format("ms at {}", link.name)});
+    columns.back().heading.replace(columns.back().heading.find(' ', 6), 1, "\n");
+  }
+  Table table(std::move(columns));
+  for (const FinishedRun& run : runs) {
+    std::vector<std::string> cells = {run.record.method};
+    for (auto& cell : quality_cells(run)) cells.push_back(std::move(cell));
+    for (auto& cell : cost_cells(run)) cells.push_back(std::move(cell));
+    table.add_row(std::move(cells));
+  }
+  return table.text();
+}
+
+}  // namespace gradwire::cli

@@ -1,0 +1,219 @@
+#include "cli/train_network.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "cli/commands.h"
+#include "cli/live_report.h"
+#include "cli/options.h"
+#include "cli/stop_request.h"
+#include "cli/workers.h"
+#include "record/hash_text.h"
+#include "record/machine.h"
+#include "record/step_log.h"
+#include "train/model.h"
+#include "train/training.h"
+
+namespace gradwire::cli {
+namespace {
+
+using record::Json;
+
+constexpr double kEpochsUsual = 3;
+constexpr std::size_t kBatchUsual = 64;
+constexpr std::uint64_t kEvaluationsLeast = 5;
+
+// How many workers share this machine, as far as somebody says; otherwise all.
+std::size_t workers_here(const WorkerPlace& place) {
+  if (place.role == Role::one_worker) {
+    for (const char* name : {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"}) {
+      const char* const text = process_environment(name);
+      if (text == nullptr) continue;
+      std::size_t workers = 0;
+      const auto [end, error] = std::from_chars(text, text + std::strlen(text), workers);
+      if (error == std::errc() && *end == '\0' && workers > 0) return workers;
+    }
+  }
+  return place.size;
+}
+
+data::SourceOptions source_options(const TrainOptions& options) {
+  return {.seed = options.seed,
+          .context = options.network.context,
+          .words = options.network.words,
+          .augment = !options.network.no_augmentation};
+}
+
+train::LessonOptions lesson_options(const TrainOptions& options, const WorkerPlace& place) {
+  const NetworkOptions& network = options.network;
+  train::LessonOptions lesson{.model = options.model,
+                              .split = data::parse_split(options.split),
+                              .ranks = place.size,
+                              .batch = options.batch.value_or(kBatchUsual),
+                              .accumulate = network.accumulate,
+                              .optimiser = train::parse_optimiser(network.optimiser),
+                              .regulariser = convex::parse_regulariser(options.regulariser_spec()),
+                              .clip = network.clip,
+                              .schedule = train::parse_schedule(network.schedule),
+                              .warmup_epochs = network.warmup_epochs,
+                              .operation_threads = network.threads.value_or(std::max<std::size_t>(
+                                  machine_threads() / workers_here(place), 1)),
+                              .seed = options.seed};
+  const bool is_sgd = lesson.optimiser.kind == train::OptimiserOptions::Kind::sgd;
+  lesson.learning_rate = network.learning_rate.value_or(is_sgd ? 0.05 : 0.001);
+  if (options.workers.dedicated_server) lesson.silent_rank = options.workers.server_rank();
+  return lesson;
+}
+
+// What a run that goes on must have the same.
+Json same_configuration(const TrainOptions& options, const std::string& method,
+                        const train::Lesson& lesson, std::uint64_t steps) {
+  const train::LessonOptions& how = lesson.options;
+  Json configuration = {{"model", train::check_model(how.model)},
+                        {"data", lesson.source->name()},
+                        {"data_checksum", record::hash_text(lesson.source->checksum())},
+                        {"split", how.split.spec()},
+                        {"method", check_method(method)},
+                        {"workers", how.ranks},
+                        {"batch", how.batch},
+                        {"accumulate", how.accumulate},
+                        {"optimiser", how.optimiser.spec()},
+                        {"regulariser", how.regulariser.spec()},
+                        {"clip", how.clip ? Json(*how.clip) : Json()},
+                        {"learning_rate", how.learning_rate},
+                        {"schedule", how.schedule.spec()},
+                        {"warmup_epochs", how.warmup_epochs},
+                        {"threads", how.operation_threads},
+                        {"seed", options.seed}};
+  // Other schedules do not know where the run ends.
+  if (how.schedule.kind == train::Schedule::Kind::cosine) configuration["steps"] = steps;
+  return configuration;
+}
+
+std::uint64_t steps_of(const TrainOptions& options, const train::Lesson& lesson) {
+  if (options.steps) return *options.steps;
+  const double epochs = options.network.epochs.value_or(kEpochsUsual);
+  const double steps = std::ceil(epochs * static_cast<double>(lesson.steps_per_epoch()));
+  return std::max<std::uint64_t>(static_cast<std::uint64_t>(steps), 1);
+}
+
+train::TrainingOptions training_options(const TrainOptions& options, const RunPlan& plan,
+                                        const train::Lesson& lesson) {
+  const std::uint64_t steps = steps_of(options, lesson);
+  const std::uint64_t evaluate_every = options.network.evaluate_every.value_or(
+      std::min(lesson.steps_per_epoch(), std::max<std::uint64_t>(steps / kEvaluationsLeast, 1)));
+  return {.method = plan.method,
+          .exchange = {.topology = options.workers.topology(),
+                       .server = options.workers.server_rank(),
+                       .server_contributes = !options.workers.dedicated_server},
+          .steps = steps,
+          .evaluate_every = evaluate_every,
+          .directory = plan.directory,
+          .checkpoint_every = options.checkpoint_every.value_or(evaluate_every),
+          .checkpoints_kept = options.network.keep,
+          .resume = options.resume,
+          .configuration = same_configuration(options, plan.method, lesson, steps),
+          .wants_stop = StopRequest::is_made};
+}
+
+// One run on rank 0, and its record.
+class FirstRank {
+ public:
+  FirstRank(const TrainOptions& options, const train::Lesson& lesson, const WorkerPlace& place,
+            const Console& console)
+      : options_(options), lesson_(lesson), place_(place), console_(console) {}
+
+  // Nothing where the run was stopped.
+  std::optional<FinishedRun> run(Communicator& communicator, train::TrainingOptions training) {
+    check_directory(training.directory, options_);
+    LiveReport live(console_, training.method, training.steps, place_.size);
+    training.on_ready = [&](std::uint64_t resumed_from) {
+      prepare_directory(training.directory, options_, resumed_from);
+    };
+    training.on_report = [&](const train::Report& report) { live.show(report); };
+    train::TrainingResult result = train::train(communicator, lesson_, training);
+    if (result.steps_done < training.steps) {
+      stopped_ = fmt::format("stopped after step {} of {}; the checkpoint is in {}",
+                             result.steps_done, training.steps, training.directory.string());
+      return std::nullopt;
+    }
+    FinishedRun run{.directory = training.directory,
+                    .record = make_record(training, result),
+                    .steps = std::move(result.steps)};
+    record::add_totals(run.steps, run.record);
+    record::write_run(training.directory / record::kRunFile, run.record);
+    return run;
+  }
+
+  // What happened to a run that was stopped.
+  const std::string& stopped() const { return stopped_; }
+
+ private:
+  record::RunRecord make_record(const train::TrainingOptions& training,
+                                const train::TrainingResult& result) const {
+    Json configuration = training.configuration;
+    configuration["steps_per_epoch"] = lesson_.steps_per_epoch();
+    configuration["train_samples"] = lesson_.source->size(data::Part::train);
+    configuration["test_samples"] = lesson_.source->size(data::Part::test);
+    configuration["topology"] = name(result.topology);
+    configuration["transport"] = name(place_.transport);
+    configuration["resumed_from"] = result.resumed_from;
+    return {.method = result.method,
+            .workers = place_.size,
+            .steps = training.steps,
+            .parameters = result.parameters,
+            .final = result.final,
+            .model_hash = result.model_hash,
+            .configuration = std::move(configuration),
+            .version = GRADWIRE_VERSION,
+            .machine = record::describe_machine()};
+  }
+
+  const TrainOptions& options_;
+  const train::Lesson& lesson_;
+  const WorkerPlace& place_;
+  const Console& console_;
+  std::string stopped_;
+};
+
+}  // namespace
+
+std::vector<FinishedRun> run_network(const TrainOptions& options, std::span<const RunPlan> plans,
+                                     const WorkerPlace& place, const Console& console) {
+  const train::Lesson lesson(data::open_source(options.data_or_usual(), source_options(options)),
+                             lesson_options(options, place));
+  const StopRequest stop;
+  FirstRank first(options, lesson, place, console);
+  std::vector<FinishedRun> runs;
+  std::atomic<bool> is_stopped = false;
+  run_workers({.place = place,
+               .interface = options.workers.interface,
+               .silence_max = options.workers.silence_max(),
+               .seed = options.seed},
+              [&](Communicator& communicator) {
+                for (const RunPlan& plan : plans) {
+                  const auto training = training_options(options, plan, lesson);
+                  if (communicator.rank() != 0) {
+                    const auto result = train::train(communicator, lesson, training);
+                    is_stopped = result.steps_done < training.steps;
+                  } else if (auto run = first.run(communicator, training)) {
+                    runs.push_back(std::move(*run));
+                  } else {
+                    is_stopped = true;
+                  }
+                  if (is_stopped) return;
+                }
+              });
+  if (is_stopped) throw Stopped(first.stopped());
+  return runs;
+}
+
+}  // namespace gradwire::cli

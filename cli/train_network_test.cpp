@@ -1,0 +1,187 @@
+// Tests of train and compare on small networks: the real program, in threads and in processes.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "cli/train_test_support.h"
+#include "gradwire/core/random.h"
+#include "gradwire/transport/mpi.h"
+#include "gtest/gtest.h"
+#include "record/step_records.h"
+
+namespace gradwire::cli {
+namespace {
+
+class TrainNetwork : public TrainTest {
+ protected:
+  Outcome call(Names arguments, const Names& more) const {
+    for (const char* word : {"--model", "mlp(hidden=16)", "--data", "generated", "--batch", "16",
+                             "--threads", "1", "--out", out_.c_str()}) {
+      arguments.emplace_back(word);
+    }
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return gradwire(arguments);
+  }
+  Outcome train(const Names& more) const { return call({"train"}, more); }
+
+  // The same as a shell's command.
+  std::string command(const std::string& more) const {
+    return std::string(GRADWIRE_PROGRAM) +
+           " train --model 'mlp(hidden=16)' --data generated --batch 16 --threads 1 --out " + out_ +
+           " " + more;
+  }
+};
+
+using TrainNetworkThreads = TrainNetwork;
+
+TEST_F(TrainNetworkThreads, LeavesItsRecordAPageAndTheModel) {
+  const Outcome outcome = train({"--steps", "20", "--method", "natural", "--json"});
+  ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
+  const Json run = outcome.json();
+  EXPECT_EQ(run["method"], "natural");
+  EXPECT_EQ(run["parameters"], 784 * 16 + 16 + 16 * 10 + 10);
+  EXPECT_GT(run["final"]["accuracy"], 0);
+  EXPECT_EQ(run["configuration"]["optimiser"], "sgd");
+  EXPECT_EQ(Json::parse(read_text(out_ + "/run.json")), run);
+  const auto steps = record::read_steps(out_ + "/steps.jsonl");
+  ASSERT_EQ(steps.size(), 20u);
+  EXPECT_TRUE(steps[3].metrics.accuracy);  // a fifth of the run
+  EXPECT_FALSE(steps[4].metrics.accuracy);
+  EXPECT_TRUE(contains(read_text(out_ + "/report.html"), "<html"));
+  EXPECT_TRUE(std::filesystem::exists(out_ + "/model"));
+}
+
+TEST_F(TrainNetworkThreads, TableShowsLossAccuracyAndBytes) {
+  const Outcome outcome = train({"--steps", "5"});
+  ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
+  for (const char* part :
+       {"test loss", "accuracy", "12,730 parameters", "none by 4 workers", "The page is "}) {
+    EXPECT_TRUE(contains(outcome.out, part)) << part << "\n" << outcome.out;
+  }
+}
+
+TEST_F(TrainNetworkThreads, CompareShowsMethodsSideBySide) {
+  const Outcome outcome =
+      call({"compare", "--methods", "none", "--methods", "natural"}, {"--steps", "5", "--json"});
+  ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
+  const Json runs = outcome.json()["runs"];
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0]["directory"], "none");
+  EXPECT_NEAR(runs[0]["compression_ratio"], 1, 0.02);
+  EXPECT_NEAR(runs[1]["compression_ratio"], 3.5, 0.1);
+  EXPECT_GT(runs[1]["predicted_step_ms"]["1 Gbit/s"], 0);
+  EXPECT_EQ(Json::parse(read_text(out_ + "/compare.json")), outcome.json());
+  EXPECT_TRUE(contains(read_text(out_ + "/report.html"), "natural"));
+  EXPECT_TRUE(std::filesystem::exists(out_ + "/natural/run.json"));
+}
+
+TEST_F(TrainNetworkThreads, CompareShowsConvexRunsToo) {
+  const Outcome outcome = gradwire({"compare", "--model", "logistic", "--steps", "5", "--out", out_,
+                                    "--methods", "none", "--methods", "diana(natural)"});
+  ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "f - f*") && contains(outcome.out, "diana(natural)"))
+      << outcome.out;
+}
+
+TEST_F(TrainNetworkThreads, WhatAMethodForbidsIsRefusedWithTheReason) {
+  const Outcome outcome =
+      train({"--steps", "5", "--method", "sasg(topk(1%))", "--optimiser", "sgd(momentum=0.9)"});
+  EXPECT_EQ(outcome.exit_code, kFailed);
+  EXPECT_TRUE(contains(outcome.err, "gives an update")) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(out_));
+}
+
+TEST_F(TrainNetworkThreads, ADivergedRunIsAFailureThatSaysSo) {
+  const Outcome outcome = train({"--steps", "30", "--lr", "1e30"});
+  EXPECT_EQ(outcome.exit_code, kFailed);
+  EXPECT_TRUE(contains(outcome.err, "diverged")) << outcome.err;
+}
+
+TEST_F(TrainNetwork, WrongUsageIsSaid) {
+  expect_refused(train({"--l2", "1"}), "--l2 is for logistic and least-squares");
+  expect_refused(train({"--steps", "1", "--epochs", "1"}), "give one of them");
+  expect_refused(train({"--optimiser", "sdg"}), "did you mean 'sgd'?");
+  expect_refused(train({"--schedule", "cosinus"}), "did you mean 'cosine'?");
+  expect_refused(train({"--epochs", "-1"}), "expected a number");
+  expect_refused(train({"--clip", "nan"}), "expected a number");
+  expect_refused(gradwire({"train", "--model", "cnm"}), "did you mean 'cnn'?");
+  EXPECT_FALSE(std::filesystem::exists(out_));
+}
+
+TEST_F(TrainNetwork, AModelThatDoesNotFitTheDataIsRefused) {
+  const Outcome outcome =
+      gradwire({"train", "--model", "transformer", "--data", "generated", "--out", out_});
+  EXPECT_EQ(outcome.exit_code, kFailed);
+  EXPECT_TRUE(contains(outcome.err, "text")) << outcome.err;
+}
+
+TEST_F(TrainNetwork, ThreadsProcessesAndMpiGiveTheSameModel) {
+  for (const char* method : {"'natural | entropy'", "'sasg(topk(5%), window=2)'"}) {
+    const std::string run = command("--json --overwrite --workers 3 --steps 8 --method ") + method;
+    const Outcome threads = in_a_process(run);
+    ASSERT_EQ(threads.exit_code, kDone) << threads.err;
+    const Outcome processes = in_a_process(run + " --transport gloo");
+    ASSERT_EQ(processes.exit_code, kDone) << processes.err;
+    EXPECT_EQ(processes.json()["model_hash"], threads.json()["model_hash"]);
+    EXPECT_EQ(processes.json()["final"], threads.json()["final"]);
+    if (!has_mpi()) GTEST_SKIP() << "built without MPI";
+    const Outcome mpi = in_a_process(mpirun(3) + run);
+    ASSERT_EQ(mpi.exit_code, kDone) << mpi.err;
+    EXPECT_EQ(mpi.json()["model_hash"], threads.json()["model_hash"]);
+  }
+}
+
+// Ctrl-C in a terminal goes to all processes of the command.
+TEST_F(TrainNetwork, CtrlCWritesACheckpointAndSaysHowToGoOn) {
+  for (const char* transport : {"in-process", "gloo"}) {
+    const std::string run =
+        command("--workers 2 --method 'ef(topk(1%))' --steps 60 --transport ") + transport;
+    const Outcome whole = in_a_process(run + " --overwrite --json");
+    ASSERT_EQ(whole.exit_code, kDone) << whole.err;
+    const Outcome stopped = in_a_process("timeout --signal INT 2 " +
+                                         command("--workers 2 --method 'ef(topk(1%))' "
+                                                 "--steps 1000000 --overwrite "
+                                                 "--transport ") +
+                                         transport);
+    EXPECT_EQ(stopped.exit_code, 124) << stopped.err;  // of timeout: it had to interrupt
+    EXPECT_TRUE(contains(stopped.err, "stopped after step ")) << stopped.err;
+    EXPECT_TRUE(contains(stopped.err, "Go on with\n  gradwire train ")) << stopped.err;
+    EXPECT_TRUE(contains(stopped.err, "--method 'ef(topk(1%))'")) << stopped.err;
+    EXPECT_FALSE(std::filesystem::exists(out_ + "/run.json"));
+  }
+}
+
+TEST_F(TrainNetwork, KilledAtRandomMomentsItEndsWithTheModelOfARunThatNeverWas) {
+  const std::string same =
+      "--workers 2 --method 'ef(topk(1%) | natural)' --optimiser 'sgd(momentum=0.9)' "
+      "--steps 120 --checkpoint-every 7 --evaluate-every 50 --json";
+  const Outcome whole = in_a_process(command(same));
+  ASSERT_EQ(whole.exit_code, kDone) << whole.err;
+  std::filesystem::remove_all(out_);
+  const RandomStream random = Rng{.seed = 5, .purpose = Purpose::data}.stream(0, 0);
+  int kills = 0;
+  Outcome last;
+  for (std::uint32_t life = 0; life < 40; ++life) {
+    const auto milliseconds = 150 + (random.at(life) >> 16) % 700;
+    const std::string limit = "timeout --signal KILL " + std::to_string(milliseconds) + "e-3 ";
+    last = in_a_process(limit + command(same + (life == 0 ? "" : " --resume")));
+    if (last.exit_code == kDone) break;
+    if (contains(last.err, "has no checkpoint to go on from")) {
+      std::filesystem::remove_all(out_);
+      continue;
+    }
+    ASSERT_EQ(last.exit_code, 137) << last.err;  // of timeout: it had to kill
+    ++kills;
+  }
+  ASSERT_EQ(last.exit_code, kDone) << "not done within 40 lives\n" << last.err;
+  EXPECT_GT(kills, 0);
+  EXPECT_EQ(last.json()["model_hash"], whole.json()["model_hash"]);
+  EXPECT_EQ(last.json()["final"], whole.json()["final"]);
+  EXPECT_EQ(record::read_steps(out_ + "/steps.jsonl").size(), 120u);
+}
+
+}  // namespace
+}  // namespace gradwire::cli

@@ -1,0 +1,237 @@
+#include "cli/train_options.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "convex/problem.h"
+#include "convex/regulariser.h"
+#include "convex/step_size.h"
+#include "data/split.h"
+#include "gradwire/codec/spec.h"
+#include "gradwire/method/method.h"
+#include "train/model.h"
+#include "train/optimiser.h"
+#include "train/schedule.h"
+
+namespace gradwire::cli {
+namespace {
+
+constexpr std::size_t kBatchMax = 1'000'000'000;
+constexpr std::uint64_t kStepsMax = 1'000'000'000'000;
+constexpr double kEpochsMax = 1e9;
+
+// For Option::check: what the parser refuses, in its words.
+template <class Parse>
+auto checked_by(Parse parse) {
+  return [parse](const std::string& text) -> std::string {
+    try {
+      parse(text);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+}
+
+// A number from `least` on, and not infinite.
+CLI::Validator at_least(double least) {
+  return CLI::Validator(
+      [least](const std::string& text) -> std::string {
+        double number = 0;
+        const bool is_number = CLI::detail::lexical_cast(text, number);
+        if (is_number && number >= least && number <= std::numeric_limits<double>::max()) return "";
+        return fmt::format("expected a number of at least {}, not '{}'", least, text);
+      },
+      "");
+}
+
+void add_problem_options(CLI::App& app, TrainOptions& options) {
+  app.add_option("--model", options.model,
+                 "mlp(hidden=512), cnn, resnet20, resnet18(width=64),\n"
+                 "transformer(layers=4, heads=4, width=128); or logistic, least-squares")
+      ->type_name("M")
+      ->capture_default_str();
+  app.add_option("--data", options.data,
+                 "fashion-mnist, mnist, cifar10, generated, generated-text, or a file or directory "
+                 "of idx, CIFAR-binary, LIBSVM or text [what is usual for the model]")
+      ->type_name("D");
+  app.add_option("--split", options.split, "Samples to workers: iid, label or dirichlet(A)")
+      ->type_name("SPEC")
+      ->capture_default_str();
+  auto* regulariser = app.add_option("--regulariser", options.regulariser,
+                                     "R: none, l1(A), l2(A), elastic(l1=A, l2=B) or "
+                                     "box(low=A, high=B) [none]")
+                          ->type_name("SPEC");
+  app.add_option("--l1", options.l1, "Short for --regulariser 'l1(A)'")
+      ->excludes(regulariser)
+      ->type_name("A");
+}
+
+void add_step_options(CLI::App& app, TrainOptions& options) {
+  app.add_option("--steps", options.steps, "Steps [1000; of networks, --epochs]")
+      ->transform(whole_number(1, kStepsMax))
+      ->type_name("N");
+  auto* full = app.add_flag("--full-batch", options.full_batch,
+                            "Every worker uses all its rows in every step: the default of "
+                            "logistic and least-squares");
+  app.add_option("--batch", options.batch, "Samples of every worker for a step [64 for networks]")
+      ->transform(whole_number(1, kBatchMax))
+      ->excludes(full)
+      ->type_name("N");
+  app.add_option("--seed", options.seed,
+                 "Of weights, generated data, splits, batches, dropout and all rounding")
+      ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
+      ->type_name("N")
+      ->capture_default_str();
+  options.convex_only.push_back(full);
+}
+
+void add_convex_options(CLI::App& app, TrainOptions& options) {
+  const std::string group = "For logistic and least-squares";
+  options.convex_only.push_back(
+      app.add_option("--l2", options.convex.l2,
+                     "Adds V/2 |x|^2 to the loss; L/100 is a hundredth of the loss's smoothness")
+          ->check(checked_by(convex::parse_l2_rule))
+          ->type_name("V")
+          ->capture_default_str()
+          ->group(group));
+  options.convex_only.push_back(
+      app.add_option("--step", options.convex.step, "The step size: auto, a number, or 0.5/L")
+          ->check(checked_by(convex::parse_step_rule))
+          ->type_name("V")
+          ->capture_default_str()
+          ->group(group));
+}
+
+// Adds options of networks only.
+class NetworkOptionAdder {
+ public:
+  NetworkOptionAdder(CLI::App& app, TrainOptions& options) : app_(app), options_(options) {}
+
+  template <class T>
+  CLI::Option* add(const std::string& name, T& variable, const std::string& what,
+                   const std::string& type) {
+    return note(app_.add_option(name, variable, what)->type_name(type));
+  }
+  void add_flag(const std::string& name, bool& variable, const std::string& what) {
+    note(app_.add_flag(name, variable, what));
+  }
+
+ private:
+  CLI::Option* note(CLI::Option* option) {
+    options_.network_only.push_back(option);
+    return option->group("For networks");
+  }
+
+  CLI::App& app_;
+  TrainOptions& options_;
+};
+
+void add_network_options(CLI::App& app, TrainOptions& options) {
+  NetworkOptions& network = options.network;
+  NetworkOptionAdder adder(app, options);
+  adder.add("--epochs", network.epochs, "How often every sample is seen [3]", "E")
+      ->check(at_least(1e-6));
+  adder.add("--learning-rate,--lr", network.learning_rate, "[0.05; of adam and adamw 0.001]", "V")
+      ->check(at_least(1e-30));
+  adder
+      .add("--optimiser", network.optimiser,
+           "sgd(momentum=0, nesterov=off, decay=0), adam or adamw", "SPEC")
+      ->capture_default_str();
+  adder
+      .add("--schedule", network.schedule,
+           "constant, step(every=30, factor=0.1) in epochs, or cosine(last=0)", "SPEC")
+      ->capture_default_str();
+  adder.add("--warmup", network.warmup_epochs, "Epochs in which the rate rises from zero", "E")
+      ->check(at_least(0))
+      ->capture_default_str();
+  adder.add("--clip", network.clip, "The largest norm of the averaged gradient [none]", "V")
+      ->check(at_least(1e-30));
+  adder.add("--accumulate", network.accumulate, "Batches of every worker for one exchange", "N")
+      ->transform(whole_number(1, 1'000'000))
+      ->capture_default_str();
+  adder.add("--threads", network.threads, "Threads of every worker [cores / workers]", "N")
+      ->transform(whole_number(1, kThreadsMax));
+  adder
+      .add("--evaluate-every", network.evaluate_every,
+           "Steps from one look at the test set to the next [an epoch, or a fifth of the run]", "N")
+      ->transform(whole_number(1, kStepsMax));
+  adder.add("--keep", network.keep, "Checkpoints that stay, beside the best one", "N")
+      ->transform(whole_number(1, 1'000'000))
+      ->capture_default_str();
+  adder.add("--context", network.context, "Tokens of a sample of text", "N")
+      ->transform(whole_number(1, 1'000'000))
+      ->capture_default_str();
+  adder.add_flag("--words", network.words, "Text is cut into words, not into characters");
+  adder.add_flag("--no-augmentation", network.no_augmentation, "Training samples as they are");
+}
+
+void add_record_options(CLI::App& app, TrainOptions& options) {
+  app.add_option("--out", options.out, "The directory to write to [runs/MODEL-DATA-METHOD]")
+      ->type_name("DIR");
+  auto* overwrite =
+      app.add_flag("--overwrite", options.overwrite, "Replace what an earlier run left there");
+  app.add_flag("--resume", options.resume, "Go on behind the newest checkpoint in the directory")
+      ->excludes(overwrite);
+  app.add_option("--checkpoint-every", options.checkpoint_every,
+                 "Steps from one checkpoint to the next; 0 for none [networks: --evaluate-every]")
+      ->transform(whole_number(0, kStepsMax))
+      ->type_name("N");
+}
+
+void refuse_given(const std::vector<const CLI::Option*>& options, const std::string& model,
+                  const char* what) {
+  for (const CLI::Option* option : options) {
+    if (option->count() == 0) continue;
+    throw UsageError(fmt::format("{} is for {}, not for {}", option->get_name(), what, model));
+  }
+}
+
+}  // namespace
+
+bool TrainOptions::is_convex() const { return model == "logistic" || model == "least-squares"; }
+
+std::string TrainOptions::data_or_usual() const {
+  if (!data.empty()) return data;
+  if (is_convex()) return "generated";
+  if (model.starts_with("transformer")) return "generated-text";
+  if (model.starts_with("resnet")) return "cifar10";
+  return "fashion-mnist";
+}
+
+std::string TrainOptions::regulariser_spec() const {
+  return l1 ? "l1(" + *l1 + ")" : regulariser.value_or("none");
+}
+
+void add_train_options(CLI::App& app, TrainOptions& options) {
+  add_problem_options(app, options);
+  add_step_options(app, options);
+  add_network_options(app, options);
+  add_convex_options(app, options);
+  add_worker_options(app, options.workers);
+  add_record_options(app, options);
+  add_json_option(app, options.json);
+}
+
+void check_options(const TrainOptions& options, const std::vector<std::string>& methods) {
+  for (const std::string& method : methods) check_method(method);
+  data::parse_split(options.split);
+  convex::parse_regulariser(options.regulariser_spec());
+  if (options.is_convex()) {
+    refuse_given(options.network_only, options.model, "networks");
+    return;
+  }
+  train::check_model(options.model);
+  refuse_given(options.convex_only, options.model, "logistic and least-squares");
+  train::parse_optimiser(options.network.optimiser);
+  train::parse_schedule(options.network.schedule);
+  if (options.steps && options.network.epochs) {
+    throw UsageError("--steps and --epochs both say how long to train: give one of them");
+  }
+  if (options.network.epochs > kEpochsMax) throw UsageError("--epochs is beyond all patience");
+}
+
+}  // namespace gradwire::cli

@@ -1,0 +1,66 @@
+#include "cli/train_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/launch.h"
+#include "cli/stop_request.h"
+#include "cli/train_convex.h"
+#include "cli/train_network.h"
+#include "report/page.h"
+
+namespace gradwire::cli {
+namespace {
+
+// As a shell takes it.
+std::string quoted(const std::string& word) {
+  const bool is_plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("-_./=,:%+").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (is_plain) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
+std::string how_to_go_on(std::vector<std::string> arguments) {
+  std::erase(arguments, "--overwrite");
+  if (std::ranges::find(arguments, "--resume") == arguments.end()) arguments.push_back("--resume");
+  std::string call = "gradwire";
+  for (const std::string& argument : arguments) call += " " + quoted(argument);
+  return call;
+}
+
+}  // namespace
+
+std::vector<FinishedRun> run_plans(const TrainOptions& options, std::span<const RunPlan> plans,
+                                   const WorkerPlace& place,
+                                   const std::vector<std::string>& arguments,
+                                   const Console& console) {
+  if (place.role == Role::starter) {
+    for (const RunPlan& plan : plans) check_directory(plan.directory, options);
+    const StopRequest stop;
+    launch_workers(
+        {.arguments = arguments, .workers = place.size, .wants_stop = StopRequest::is_made});
+    return {};
+  }
+  try {
+    auto runs = options.is_convex() ? run_convex(options, plans, place, console)
+                                    : run_network(options, plans, place, console);
+    return place.reports() ? std::move(runs) : std::vector<FinishedRun>();
+  } catch (const Stopped& stopped) {
+    if (!place.reports()) throw Stopped("");
+    throw Stopped(fmt::format("{}. Go on with\n  {}", stopped.what(), how_to_go_on(arguments)));
+  }
+}
+
+void write_report(const std::filesystem::path& path, std::span<const FinishedRun> runs) {
+  std::vector<report::Run> shown;
+  for (const FinishedRun& run : runs) shown.push_back({run.record.method, run.record, run.steps});
+  report::write_page(path, shown);
+}
+
+}  // namespace gradwire::cli

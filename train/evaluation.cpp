@@ -1,0 +1,74 @@
+#include "train/evaluation.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "gradwire/codec/codec.h"
+#include "gradwire/collective/rank_sums.h"
+
+namespace gradwire::train {
+namespace {
+
+constexpr std::size_t kBatch = 200;
+
+}  // namespace
+
+Evaluation::Evaluation(Communicator& communicator, const data::Source& source, Model& model,
+                       bool rank_has_samples)
+    : communicator_(communicator),
+      source_(source),
+      model_(model),
+      weight_(rank_has_samples ? 1.0F : 0.0F),
+      mean_(model.statistics().size()) {
+  if (mean_.empty()) return;
+  exchange_ = make_exchange(communicator, {{"running statistics", mean_.size()}},
+                            {.up = make_codec("none")});
+}
+
+std::span<const float> Evaluation::mean_statistics(std::uint64_t step) {
+  if (!exchange_) return mean_;
+  const std::array<std::span<const float>, 1> values = {model_.statistics()};
+  const std::array<std::span<float>, 1> means = {mean_};
+  const ExchangeReport report =
+      exchange_->run({.step = step, .weight = weight_, .values = values, .means = means});
+  bytes_.sent += report.bytes_sent;
+  bytes_.received += report.bytes_received;
+  return mean_;
+}
+
+Evaluation::Bytes Evaluation::take_bytes() { return std::exchange(bytes_, {}); }
+
+record::Metrics Evaluation::run(std::uint64_t step) {
+  mean_statistics(step);
+  kept_.assign(model_.statistics().begin(), model_.statistics().end());
+  std::ranges::copy(mean_, model_.statistics().begin());
+  const Score own = score_own_part();
+  std::ranges::copy(kept_, model_.statistics().begin());
+
+  const auto losses = gather_from_ranks(communicator_, std::bit_cast<std::uint64_t>(own.loss));
+  double loss = 0;
+  for (const std::uint64_t bits : losses) loss += std::bit_cast<double>(bits);
+  const std::array<std::uint64_t, 2> counts = {own.correct, own.count};
+  const auto sums = sum_over_ranks(communicator_, counts);
+  if (sums[1] == 0) return {};
+  const auto count = static_cast<double>(sums[1]);
+  return {.test_loss = loss / count, .accuracy = static_cast<double>(sums[0]) / count};
+}
+
+Score Evaluation::score_own_part() {
+  Score sum;
+  const std::size_t all = source_.size(data::Part::test);
+  const std::size_t stride = kBatch * communicator_.size();
+  for (std::size_t first = kBatch * communicator_.rank(); first < all; first += stride) {
+    source_.fill_test(first, std::min(kBatch, all - first), batch_);
+    const Score score = model_.evaluate(batch_);
+    sum.loss += score.loss;
+    sum.correct += score.correct;
+    sum.count += score.count;
+  }
+  return sum;
+}
+
+}  // namespace gradwire::train

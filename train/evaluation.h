@@ -1,0 +1,51 @@
+// Evaluation: how good the model is on the test set. The ranks' running statistics are averaged for
+// it, and every rank looks at a part of the test set. All ranks call it at the same step. For one
+// thread; what it is made with must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "data/source.h"
+#include "gradwire/collective/communicator.h"
+#include "gradwire/collective/exchange.h"
+#include "record/run_record.h"
+#include "train/model.h"
+
+namespace gradwire::train {
+
+class Evaluation {
+ public:
+  // `rank_has_samples`: a rank without has no statistics to average either.
+  Evaluation(Communicator& communicator, const data::Source& source, Model& model,
+             bool rank_has_samples);
+
+  // Test loss and accuracy, the same on all ranks. The model's own statistics stay as they are.
+  record::Metrics run(std::uint64_t step);
+
+  // The mean over the ranks.
+  std::span<const float> mean_statistics(std::uint64_t step);
+
+  // Bytes that averaging took since this was last called.
+  struct Bytes {
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+  };
+  Bytes take_bytes();
+
+ private:
+  Score score_own_part();
+
+  Communicator& communicator_;
+  const data::Source& source_;
+  Model& model_;
+  const float weight_;
+  std::unique_ptr<Exchange> exchange_;  // none where the model has no statistics
+  std::vector<float> mean_;
+  std::vector<float> kept_;
+  Bytes bytes_;
+  data::Batch batch_;
+};
+
+}  // namespace gradwire::train

@@ -1,0 +1,194 @@
+#include "train/learner.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "gradwire/core/check.h"
+#include "gradwire/core/random.h"
+
+namespace gradwire::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void copy(std::span<const float> from, std::vector<float>& to) {
+  to.assign(from.begin(), from.end());
+}
+
+}  // namespace
+
+// Hands gradients to the method in the order of the tensors, as soon as that order allows. A method
+// that needs the whole gradient may ask for other gradients of the batch when it has it, so it gets
+// all when the backward pass is over.
+class Learner::Submission {
+ public:
+  Submission(Learner& learner, Method& method)
+      : learner_(learner),
+        method_(method),
+        waits_(method.traits().needs_whole_gradient),
+        is_ready_(learner.model_->parameters().size()) {}
+
+  void ready(std::size_t parameter) {
+    is_ready_[parameter] = true;
+    if (!waits_) submit();
+  }
+  void finish() {
+    submit();
+    GW_CHECK(next_ == is_ready_.size());
+  }
+
+ private:
+  void submit() {
+    for (; next_ < is_ready_.size() && is_ready_[next_]; ++next_) {
+      method_.submit(next_, learner_.gradient(next_));
+    }
+  }
+
+  Learner& learner_;
+  Method& method_;
+  const bool waits_;
+  std::vector<bool> is_ready_;
+  std::size_t next_ = 0;
+};
+
+Learner::Learner(const Lesson& lesson, std::size_t rank, std::uint64_t steps)
+    : lesson_(lesson),
+      rank_(rank),
+      rates_(lesson.rate_plan(steps)),
+      model_(make_model(lesson.options.model, lesson.source->shape(), lesson.options.seed)),
+      optimiser_(lesson.options.optimiser, lesson.options.regulariser, model_->values().size()) {
+  if (const auto worker = lesson.worker_of(rank)) {
+    sampler_.emplace(lesson.shards, lesson.options.batch * lesson.options.accumulate,
+                     lesson.options.seed, *worker);
+  }
+  for (const Parameter& parameter : model_->parameters()) {
+    parameters_.push_back(model_->values().subspan(parameter.first, parameter.elements));
+  }
+}
+
+std::vector<MethodTensor> Learner::tensors() const {
+  std::vector<MethodTensor> tensors;
+  for (const Parameter& parameter : model_->parameters()) {
+    tensors.push_back({.name = parameter.name, .shape = parameter.shape});
+  }
+  return tensors;
+}
+
+std::span<float> Learner::gradient(std::size_t parameter) {
+  const Parameter& which = model_->parameters()[parameter];
+  return model_->gradients().subspan(which.first, which.elements);
+}
+
+Learner::Step Learner::step(Method& method, std::uint64_t step) {
+  const auto start = Clock::now();
+  Step done;
+  done.record.step = step + 1;
+  done.record.learning_rate = rates_.at(step);
+  take_step(method, step, done);
+  done.record.seconds.total = seconds_since(start);
+  return done;
+}
+
+void Learner::take_step(Method& method, std::uint64_t step, Step& done) {
+  record::StepRecord& record = done.record;
+  const MethodTraits traits = method.traits();
+  auto start = Clock::now();
+  samples_ = sampler_ ? sampler_->at(step) : std::span<const std::uint32_t>();
+  method.begin({.step = step,
+                .learning_rate = record.learning_rate,
+                .weight = sampler_ ? sampler_->weight(step) : 0,
+                .parameters = parameters_,
+                .gradient_at = [&](std::span<const std::span<const float>> at,
+                                   const TakeGradient& take) { find_old_gradient(step, at, take); },
+                .moved_squared = moved_squared_});
+  std::ranges::fill(model_->gradients(), 0.0F);
+  Submission submission(*this, method);
+  const Score score = learn(step, [&](std::size_t parameter) { submission.ready(parameter); });
+  submission.finish();
+  record.seconds.compute = seconds_since(start);
+  const MethodReport report = method.finish();
+  start = Clock::now();
+  record.poisoned = report.poisoned > 0;
+  if (!record.poisoned) move(traits, record.learning_rate);
+  record.seconds.compute += seconds_since(start);
+
+  done.tally = {.loss = score.loss, .samples = score.count};
+  record.bytes_up = report.bytes_sent;
+  record.bytes_down = report.bytes_received;
+  record.message_bytes = report.message_bytes;
+  record.uploads = report.uploads;
+  record.uploads_skipped = report.uploads_skipped;
+  record.seconds.encode = report.encode_seconds;
+  record.seconds.exchange = report.exchange_seconds;
+  record.seconds.decode = report.decode_seconds;
+}
+
+Score Learner::learn(std::uint64_t step, const Model::Ready& ready) {
+  Score sum;
+  const auto parts = static_cast<std::uint32_t>(lesson_.options.accumulate);
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    const Score score = learn_part(step, part, part + 1 == parts ? ready : Model::Ready());
+    sum.loss += score.loss;
+    sum.correct += score.correct;
+    sum.count += score.count;
+  }
+  return sum;
+}
+
+Score Learner::learn_part(std::uint64_t step, std::uint32_t part, const Model::Ready& ready) {
+  const std::size_t parts = lesson_.options.accumulate;
+  const std::size_t first = samples_.size() * part / parts;
+  const std::size_t end = samples_.size() * (part + 1) / parts;
+  const auto rank = static_cast<std::uint32_t>(rank_);
+  const Rng random{.seed = lesson_.options.seed,
+                   .step = step,
+                   .tensor = Rng::tensor_id("samples") + part,
+                   .rank = rank,
+                   .purpose = Purpose::data};
+  lesson_.source->fill_train(samples_.subspan(first, end - first), random, batch_);
+  const float share =
+      samples_.empty() ? 0 : static_cast<float>(end - first) / static_cast<float>(samples_.size());
+  return model_->learn(batch_,
+                       {.seed = lesson_.options.seed, .step = step, .rank = rank, .part = part},
+                       share, ready);
+}
+
+// The model goes there and comes back.
+void Learner::find_old_gradient(std::uint64_t step, std::span<const std::span<const float>> at,
+                                const TakeGradient& take) {
+  copy(model_->values(), kept_values_);
+  copy(model_->gradients(), kept_gradients_);
+  copy(model_->statistics(), kept_statistics_);
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const Parameter& parameter = model_->parameters()[i];
+    std::ranges::copy(at[i], model_->values().subspan(parameter.first).begin());
+  }
+  std::ranges::fill(model_->gradients(), 0.0F);
+  learn(step, {});
+  std::ranges::copy(kept_values_, model_->values().begin());
+  std::ranges::swap_ranges(kept_gradients_, model_->gradients());
+  std::ranges::copy(kept_statistics_, model_->statistics().begin());
+  // The method compares with the gradients that it was given, which are back in their place.
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const Parameter& parameter = model_->parameters()[i];
+    take(i, std::span(kept_gradients_).subspan(parameter.first, parameter.elements));
+  }
+}
+
+void Learner::move(const MethodTraits& traits, double rate) {
+  if (lesson_.options.clip) clip_norm(model_->gradients(), *lesson_.options.clip);
+  if (traits.needs_parameters) copy(model_->values(), kept_values_);
+  optimiser_.step(traits.output, rate, model_->gradients(), model_->values());
+  if (!traits.needs_parameters) return;
+  moved_squared_ = 0;
+  for (std::size_t i = 0; i < kept_values_.size(); ++i) {
+    const double moved = double{model_->values()[i]} - double{kept_values_[i]};
+    moved_squared_ += moved * moved;
+  }
+}
+
+}  // namespace gradwire::train

@@ -1,0 +1,68 @@
+// Learner: one rank's model and samples, and what it does in a step. Gradients are handed to the
+// method while the backward pass goes on, so that the exchange overlaps with it. For one thread;
+// the lesson must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "data/sampler.h"
+#include "gradwire/method/method.h"
+#include "record/step_log.h"
+#include "train/lesson.h"
+#include "train/model.h"
+#include "train/optimiser.h"
+
+namespace gradwire::train {
+
+class Learner {
+ public:
+  Learner(const Lesson& lesson, std::size_t rank, std::uint64_t steps);
+
+  Model& model() { return *model_; }
+  Optimiser& optimiser() { return optimiser_; }
+  // As a method takes them.
+  std::vector<MethodTensor> tensors() const;
+
+  struct Step {
+    record::StepRecord record;  // the counts are this rank's own
+    record::Tally tally;
+  };
+  // A step of all ranks; the first is step 0.
+  Step step(Method& method, std::uint64_t step);
+
+  // |x^t - x^(t-1)|^2 of the last step that moved the model; only for methods that want parameters.
+  double moved_squared() const { return moved_squared_; }
+  void set_moved_squared(double moved_squared) { moved_squared_ = moved_squared; }
+
+ private:
+  class Submission;
+
+  void take_step(Method& method, std::uint64_t step, Step& done);
+  // Adds the gradient of all parts of the step's batch to the model's.
+  Score learn(std::uint64_t step, const Model::Ready& ready);
+  Score learn_part(std::uint64_t step, std::uint32_t part, const Model::Ready& ready);
+  void find_old_gradient(std::uint64_t step, std::span<const std::span<const float>> at,
+                         const TakeGradient& take);
+  void move(const MethodTraits& traits, double rate);
+  std::span<float> gradient(std::size_t parameter);
+
+  const Lesson& lesson_;
+  const std::size_t rank_;
+  const RatePlan rates_;
+  std::unique_ptr<Model> model_;
+  Optimiser optimiser_;
+  std::optional<data::Sampler> sampler_;    // nothing: this rank has no samples
+  std::span<const std::uint32_t> samples_;  // of the step
+  data::Batch batch_;
+  std::vector<std::span<const float>> parameters_;  // as a method takes them
+  double moved_squared_ = 0;
+  std::vector<float> kept_values_;  // while the model is elsewhere
+  std::vector<float> kept_gradients_;
+  std::vector<float> kept_statistics_;
+};
+
+}  // namespace gradwire::train

@@ -1,0 +1,38 @@
+#include "train/lesson.h"
+
+#include <utility>
+
+#include "data/sampler.h"
+#include "gradwire/core/error.h"
+
+namespace gradwire::train {
+
+Lesson::Lesson(std::shared_ptr<const data::Source> from, const LessonOptions& how)
+    : source(std::move(from)), options(how) {
+  const std::size_t workers = options.ranks - (options.silent_rank ? 1 : 0);
+  if (source->size(data::Part::train) < workers) {
+    throw Error(source->name() + " has " + std::to_string(source->size(data::Part::train)) +
+                " samples, too few for " + std::to_string(workers) + " workers");
+  }
+  shards = data::split_rows(options.split, source->labels(), workers, options.seed);
+}
+
+std::uint64_t Lesson::steps_per_epoch() const {
+  return data::Sampler(shards, options.batch * options.accumulate, options.seed, 0)
+      .steps_per_epoch();
+}
+
+std::optional<std::size_t> Lesson::worker_of(std::size_t rank) const {
+  if (rank == options.silent_rank) return std::nullopt;
+  return options.silent_rank && rank > *options.silent_rank ? rank - 1 : rank;
+}
+
+RatePlan Lesson::rate_plan(std::uint64_t steps) const {
+  return {.schedule = options.schedule,
+          .rate = options.learning_rate,
+          .warmup_epochs = options.warmup_epochs,
+          .steps_per_epoch = steps_per_epoch(),
+          .steps = steps};
+}
+
+}  // namespace gradwire::train

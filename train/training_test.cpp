@@ -1,0 +1,203 @@
+// Training of small networks in threads, on generated images and text.
+#include "train/training.h"
+
+#include <atomic>
+#include <cmath>
+#include <set>
+
+#include "data/source.h"
+#include "gradwire/collective/test_support.h"
+#include "gradwire/core/error.h"
+#include "gradwire/file/test_directory.h"
+#include "gtest/gtest.h"
+#include "record/checkpoint_directory.h"
+
+namespace gradwire::train {
+namespace {
+
+std::shared_ptr<const data::Source> images() {
+  static const std::shared_ptr<const data::Source> source = data::open_source("generated", {});
+  return source;
+}
+
+struct Trial {
+  LessonOptions lesson = {.model = "mlp(hidden=16)", .ranks = 4, .batch = 16};
+  TrainingOptions training = {.method = "none", .steps = 12, .checkpoint_every = 4};
+  std::uint64_t stop_after = 0;  // steps; 0: never
+};
+
+// Rank 0's result.
+TrainingResult run(Trial trial, const std::filesystem::path& directory) {
+  const Lesson lesson(images(), trial.lesson);
+  trial.training.directory = directory;
+  TrainingResult first;
+  std::atomic<std::uint64_t> meetings = 0;
+  trial.training.wants_stop = [&] { return trial.stop_after > 0 && ++meetings > trial.stop_after; };
+  run_communicators(trial.lesson.ranks, [&](Communicator& communicator) {
+    TrainingResult own = train(communicator, lesson, trial.training);
+    if (communicator.rank() == 0) first = std::move(own);
+  });
+  return first;
+}
+
+TrainingResult run(const Trial& trial) {
+  const TestDirectory directory;
+  return run(trial, directory / ".");
+}
+
+Trial with_method(const char* method) {
+  Trial trial;
+  trial.training.method = method;
+  return trial;
+}
+
+TEST(TrainingThreads, ANetworkLearns) {
+  Trial trial = with_method("natural");
+  trial.training.steps = 200;
+  const TrainingResult result = run(trial);
+  EXPECT_GT(*result.final.accuracy, 0.3);  // by chance 0.1
+  EXPECT_LT(*result.steps.back().metrics.loss, *result.steps.front().metrics.loss);
+  EXPECT_EQ(result.steps.size(), 200u);
+}
+
+TEST(TrainingThreads, TheModelIsAFunctionOfTheSeed) {
+  Trial trial;
+  const std::string hash = run(trial).model_hash;
+  EXPECT_EQ(run(trial).model_hash, hash);
+  trial.lesson.seed = 2;
+  EXPECT_NE(run(trial).model_hash, hash);
+}
+
+// What is remembered by methods, optimisers and layers is in the checkpoint.
+TEST(TrainingThreads, ARunThatGoesOnEndsWithTheBytesOfOneThatNeverStopped) {
+  struct Case {
+    const char* model;
+    const char* method;
+    const char* optimiser;
+  };
+  for (const Case& each :
+       {Case{"mlp(hidden=16)", "none", "sgd(momentum=0.9, nesterov=on)"},
+        Case{"mlp(hidden=16)", "ef(topk(1%) | natural)", "sgd"},
+        Case{"mlp(hidden=16)", "diana(natural)", "adam"},
+        Case{"mlp(hidden=16, dropout=0.5)", "sasg(topk(5%), window=2, delay=3)", "sgd(decay=0.01)"},
+        Case{"mlp(hidden=16)", "powersgd(rank=2)", "adamw"},
+        Case{"resnet18(width=4)", "natural", "sgd(momentum=0.9)"}}) {
+    Trial trial = with_method(each.method);
+    trial.lesson.model = each.model;
+    trial.lesson.optimiser = parse_optimiser(each.optimiser);
+    if (std::string(each.model).starts_with("resnet")) {
+      trial.lesson.batch = 4;
+      trial.training.steps = 4;
+      trial.training.checkpoint_every = 2;
+    }
+    const TrainingResult whole = run(trial);
+
+    const TestDirectory directory;
+    Trial interrupted = trial;
+    interrupted.stop_after = 6;
+    const TrainingResult part = run(interrupted, directory / ".");
+    EXPECT_LT(part.steps_done, trial.training.steps) << each.method;
+    trial.training.resume = true;
+    const TrainingResult rest = run(trial, directory / ".");
+    EXPECT_EQ(rest.resumed_from, part.steps_done) << each.method;
+    EXPECT_EQ(rest.model_hash, whole.model_hash) << each.method;
+    EXPECT_EQ(rest.final, whole.final) << each.method;
+    ASSERT_EQ(rest.steps.size(), whole.steps.size());
+    for (std::size_t i = 0; i < rest.steps.size(); ++i) {
+      EXPECT_EQ(rest.steps[i].metrics.loss, whole.steps[i].metrics.loss) << i;
+      EXPECT_EQ(rest.steps[i].uploads, whole.steps[i].uploads) << i;
+    }
+  }
+}
+
+TEST(TrainingThreads, TheLastCheckpointsAndTheBestOneAreKept) {
+  const TestDirectory directory;
+  Trial trial;
+  trial.training.steps = 20;
+  trial.training.checkpoint_every = 2;
+  trial.training.evaluate_every = 2;
+  const TrainingResult result = run(trial, directory / ".");
+  std::uint64_t best = 0;
+  double accuracy = -1;
+  for (const record::StepRecord& step : result.steps) {
+    if (!step.metrics.accuracy || *step.metrics.accuracy <= accuracy) continue;
+    accuracy = *step.metrics.accuracy;
+    best = step.step;
+  }
+  std::set<std::uint64_t> found;
+  for (const auto& each : record::whole_checkpoints(directory / record::kCheckpoints)) {
+    found.insert(each.step);
+  }
+  EXPECT_EQ(found, (std::set<std::uint64_t>{best, 18, 20}));
+}
+
+TEST(TrainingThreads, AccumulatedBatchesAreOneLargeBatch) {
+  Trial trial;
+  trial.lesson.batch = 32;
+  const TrainingResult whole = run(trial);
+  trial.lesson.batch = 8;
+  trial.lesson.accumulate = 4;
+  const TrainingResult parts = run(trial);
+  for (std::size_t i = 0; i < whole.steps.size(); ++i) {
+    EXPECT_NEAR(*parts.steps[i].metrics.loss, *whole.steps[i].metrics.loss, 1e-4) << i;
+  }
+}
+
+TEST(TrainingThreads, UnevenShardsGiveEqualStepsAndAWeightedMean) {
+  Trial trial;
+  trial.lesson.split = data::parse_split("dirichlet(0.05)");
+  trial.training.steps = 60;
+  const TrainingResult uneven = run(trial);
+  EXPECT_EQ(uneven.steps.size(), 60u);
+  trial.lesson.split = data::parse_split("iid");
+  EXPECT_NEAR(*uneven.final.test_loss, *run(trial).final.test_loss, 0.3);
+}
+
+TEST(TrainingThreads, ADedicatedServerOnlyAverages) {
+  Trial trial = with_method("natural");
+  trial.lesson.silent_rank = 1;
+  trial.training.exchange = {
+      .topology = Topology::server, .server = 1, .server_contributes = false};
+  const TrainingResult result = run(trial);
+  EXPECT_EQ(result.steps_done, 12u);
+  EXPECT_TRUE(std::isfinite(*result.final.test_loss));
+}
+
+TEST(TrainingThreads, RunningStatisticsAreAveragedAndTheirBytesCounted) {
+  Trial trial;
+  trial.lesson.model = "resnet18(width=4)";
+  trial.lesson.batch = 2;
+  trial.training.steps = 2;
+  trial.training.checkpoint_every = 0;
+  const TrainingResult result = run(trial);
+  EXPECT_GT(result.steps[1].bytes_up, result.steps[0].bytes_up);  // only the last is evaluated
+}
+
+TEST(TrainingThreads, WhatTraitsForbidIsRefused) {
+  Trial trial = with_method("sasg(topk(1%))");
+  trial.lesson.optimiser = parse_optimiser("sgd(momentum=0.9)");
+  EXPECT_THROW(run(trial), Error);
+  trial = with_method("dgc(1%)");
+  trial.lesson.optimiser = parse_optimiser("sgd(momentum=0.9)");
+  EXPECT_THROW(run(trial), Error);
+}
+
+TEST(TrainingThreads, OtherOptionsDoNotGoOn) {
+  const TestDirectory directory;
+  Trial trial;
+  trial.training.configuration = {{"batch", 16}};
+  run(trial, directory / ".");
+  trial.training.resume = true;
+  trial.training.configuration = {{"batch", 32}};
+  EXPECT_THROW(run(trial, directory / "."), Error);
+}
+
+TEST(TrainingThreads, TheModelIsLeftForOtherPrograms) {
+  const TestDirectory directory;
+  run(Trial{}, directory / ".");
+  EXPECT_TRUE(std::filesystem::exists(directory / "model"));
+  EXPECT_FALSE(std::filesystem::is_empty(directory / "model"));
+}
+
+}  // namespace
+}  // namespace gradwire::train
