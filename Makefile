@@ -8,7 +8,7 @@ build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) --parallel
 test = ctest --preset $(1) --parallel $(JOBS)
 
 .NOTPARALLEL:
-.PHONY: help demo test test-slow test-sanitize fuzz bench bench-network format install clean
+.PHONY: help demo test test-slow test-sanitize fuzz bench bench-train bench-network format install clean
 .PHONY: bootstrap build
 
 help:                ## this list
@@ -38,6 +38,10 @@ fuzz:                ## every fuzz target for FUZZ_SECONDS=60
 
 bench: build         ## speed of every codec: one thread, 16,777,216 Gaussian elements
 	@build/gradwire bench codec --elements 16777216 --threads 1
+
+bench-train: build   ## what the trainer costs beside the network: against a plain libtorch loop
+	@cmake --build --preset release --target overhead_bench
+	@build/overhead_bench
 
 bench-network: build ## compressed means on networks: loopback, 1 Gbit/s; needs root
 	@tools/bench-network

@@ -11,11 +11,10 @@
 #include "cli/launch.h"
 #include "cli/run_tables.h"
 #include "cli/train_runs.h"
+#include "report/read_runs.h"
 
 namespace gradwire::cli {
 namespace {
-
-constexpr const char* kCompareFile = "compare.json";
 
 struct CompareCommand {
   TrainOptions options;
@@ -67,13 +66,13 @@ void run(const CompareCommand& command, const CLI::App& parsed, const Console& c
   const auto runs = run_plans(options, plans, place, given_arguments(parsed), console);
   if (runs.empty()) return;  // another process reports
   const Json document = to_json(runs);
-  record::write_json_file(directory / kCompareFile, document);
-  write_report(directory / kPageFile, runs);
+  record::write_json_file(directory / report::kCompareFile, document);
+  const std::filesystem::path page = write_page(directory);
   if (options.json) {
     print_json(document, console);
   } else {
     fmt::print(console.out, "{}\nThe runs are in {}\nThe page is {}\n", runs_table(runs),
-               directory.string(), (directory / kPageFile).string());
+               directory.string(), page.string());
   }
 }
 

@@ -48,7 +48,8 @@ std::string describe(const FinishedRun& run, const TrainOptions& options) {
       significant(record::compression_ratio(run.record), 3));
 }
 
-void print_run(const FinishedRun& run, const TrainOptions& options, const Console& console) {
+void print_run(const FinishedRun& run, const TrainOptions& options,
+               const std::filesystem::path& page, const Console& console) {
   fmt::print(console.out, "{}\n{}", steps_table(run), describe(run, options));
   if (run.record.poisoned > 0) {
     fmt::print(console.out, "{} steps met a NaN or an infinity and changed nothing.\n",
@@ -59,7 +60,7 @@ void print_run(const FinishedRun& run, const TrainOptions& options, const Consol
     fmt::print(console.out, "It went on behind step {}.\n", thousands(resumed_from));
   }
   fmt::print(console.out, "The run is in {}\nThe page is {}\n", run.directory.string(),
-             (run.directory / kPageFile).string());
+             page.string());
 }
 
 void check_converged(const FinishedRun& run, const TrainOptions& options) {
@@ -79,11 +80,11 @@ void run(const TrainCommand& command, const CLI::App& parsed, const Console& con
   const auto runs = run_plans(options, {&plan, 1}, place, given_arguments(parsed), console);
   if (runs.empty()) return;  // another process reports
   const FinishedRun& done = runs.front();
-  write_report(done.directory / kPageFile, runs);
+  const std::filesystem::path page = write_page(done.directory);
   if (options.json) {
     print_json(to_json(done.record), console);
   } else {
-    print_run(done, options, console);
+    print_run(done, options, page, console);
   }
   check_converged(done, options);
 }

@@ -10,6 +10,7 @@
 #include "cli/train_convex.h"
 #include "cli/train_network.h"
 #include "report/page.h"
+#include "report/read_runs.h"
 
 namespace gradwire::cli {
 namespace {
@@ -57,10 +58,10 @@ std::vector<FinishedRun> run_plans(const TrainOptions& options, std::span<const 
   }
 }
 
-void write_report(const std::filesystem::path& path, std::span<const FinishedRun> runs) {
-  std::vector<report::Run> shown;
-  for (const FinishedRun& run : runs) shown.push_back({run.record.method, run.record, run.steps});
-  report::write_page(path, shown);
+std::filesystem::path write_page(const std::filesystem::path& directory) {
+  const std::filesystem::path page = directory / report::kPageFile;
+  report::write_page(page, report::read_runs({directory}));
+  return page;
 }
 
 }  // namespace gradwire::cli

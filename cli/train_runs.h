@@ -14,8 +14,6 @@
 
 namespace gradwire::cli {
 
-inline constexpr const char* kPageFile = "report.html";
-
 // One run after the other. A starter starts processes that do the same, by the arguments that the
 // command was given. Nothing comes back where another process reports. Throws Stopped, which says
 // how to go on.
@@ -24,7 +22,8 @@ std::vector<FinishedRun> run_plans(const TrainOptions& options, std::span<const 
                                    const std::vector<std::string>& arguments,
                                    const Console& console);
 
+// The page of a run, or of a comparison, from the records in its directory. Returns its path.
 // Throws FileError.
-void write_report(const std::filesystem::path& path, std::span<const FinishedRun> runs);
+std::filesystem::path write_page(const std::filesystem::path& directory);
 
 }  // namespace gradwire::cli

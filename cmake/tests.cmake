@@ -54,6 +54,17 @@ if(TARGET gradwire_cli)
   endif()
 endif()
 
+# The page in a browser: pages of made-up runs, opened and used.
+if(TARGET report)
+  file(GLOB sources CONFIGURE_DEPENDS report/page_test/*.cpp)
+  add_executable(example_pages ${sources})
+  target_link_libraries(example_pages PRIVATE report)
+  add_test(NAME report_page_test
+           COMMAND ${NODE} ${PROJECT_SOURCE_DIR}/report/page_test/page_test.mjs
+                   $<TARGET_FILE:example_pages> ${PROJECT_BINARY_DIR}/example_pages.d)
+  set_tests_properties(report_page_test PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+endif()
+
 add_test(NAME include_table COMMAND tools/check-includes)
 add_test(NAME include_table_test COMMAND tests/include_table_test.sh)
 set(script_tests include_table include_table_test)

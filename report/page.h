@@ -13,9 +13,9 @@
 namespace gradwire::report {
 
 struct Run {
-  std::string name;  // how the page calls it; the method, where there are several
-  record::RunRecord record;
-  std::vector<record::StepRecord> steps;
+  std::string name = {};  // how the page calls it; the method, where there are several
+  record::RunRecord record = {};
+  std::vector<record::StepRecord> steps = {};
 };
 
 // The page as a text.

@@ -1,4 +1,4 @@
-// cnn(channels=16, hidden=128): two convolutions, each with a pool of 2 x 2, and two fully
+// cnn(channels=16, hidden=256): two convolutions, each with a pool of 2 x 2, and two fully
 // connected layers. Small enough for an epoch of Fashion-MNIST to take seconds on one core.
 #include <ATen/ops/max_pool2d.h>
 
@@ -12,7 +12,7 @@ using data::SampleShape;
 
 struct CnnOptions {
   std::size_t channels = 16;  // of the first convolution; the second has twice as many
-  std::size_t hidden = 128;
+  std::size_t hidden = 256;
 
   std::string spec() const {
     return "cnn(channels=" + std::to_string(channels) + ", hidden=" + std::to_string(hidden) + ")";
@@ -54,7 +54,7 @@ class Cnn final : public Network {
 Design design_cnn(StageReader& reader) {
   const CnnOptions options{
       .channels = static_cast<std::size_t>(reader.integer("channels", 16, 1, 1024)),
-      .hidden = static_cast<std::size_t>(reader.integer("hidden", 128, 1, 65536))};
+      .hidden = static_cast<std::size_t>(reader.integer("hidden", 256, 1, 65536))};
   return {options.spec(), [options](const SampleShape& shape, Layout& layout) {
             require_images("cnn", shape, kCnnPixelsLeast);
             return std::make_unique<Cnn>(options, shape, layout);

@@ -11,14 +11,14 @@ namespace {
 
 TEST(ModelSpec, IsCanonical) {
   for (const char* spec :
-       {"mlp(hidden=512)", "mlp(hidden=32, layers=3, dropout=0.5)", "cnn(channels=16, hidden=128)",
+       {"mlp(hidden=512)", "mlp(hidden=32, layers=3, dropout=0.5)", "cnn(channels=16, hidden=256)",
         "resnet20", "resnet18(width=64)", "transformer(layers=4, heads=4, width=128)",
         "transformer(layers=1, heads=2, width=8, dropout=0.1, tied=on)"}) {
     EXPECT_EQ(check_model(spec), spec);
   }
   EXPECT_EQ(check_model("mlp"), "mlp(hidden=512)");
   EXPECT_EQ(check_model("mlp(dropout=10%, layers=1)"), "mlp(hidden=512, dropout=0.1)");
-  EXPECT_EQ(check_model("cnn"), "cnn(channels=16, hidden=128)");
+  EXPECT_EQ(check_model("cnn"), "cnn(channels=16, hidden=256)");
   EXPECT_EQ(check_model("transformer(tied=off)"), "transformer(layers=4, heads=4, width=128)");
   EXPECT_EQ(make_model("mlp", image_shape(1, 4), 1)->spec(), "mlp(hidden=512)");
 }

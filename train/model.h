@@ -66,7 +66,7 @@ class Model {
 
 // The spec is one of these, here with the defaults:
 //   mlp(hidden=512, layers=1, dropout=0)        images or features
-//   cnn(channels=16, hidden=128)                images of at least 4 x 4
+//   cnn(channels=16, hidden=256)                images of at least 4 x 4
 //   resnet20, resnet18(width=64)                images of at least 16 x 16
 //   transformer(layers=4, heads=4, width=128, dropout=0, tied=off)        text
 // The first weights are a function of spec, shape and seed alone. Throws SpecError for the spec,

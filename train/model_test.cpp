@@ -194,7 +194,7 @@ std::size_t elements(const char* spec, const data::SampleShape& shape) {
 TEST(Model, HasAsManyParametersAsPublished) {
   EXPECT_EQ(elements("mlp", image_shape(1, 28)), 407'050U);
   EXPECT_EQ(elements("mlp(hidden=1024, layers=3)", image_shape(1, 28)), 2'913'290U);
-  EXPECT_EQ(elements("cnn", image_shape(1, 28)), 206'922U);
+  EXPECT_EQ(elements("cnn", image_shape(1, 28)), 409'034U);
   EXPECT_EQ(elements("resnet20", image_shape(3, 32)), 269'722U);
   EXPECT_EQ(elements("resnet18", image_shape(3, 32)), 11'173'962U);
   // 65 x 128 twice, 128 x 128 positions, 4 layers of 198,272, and a norm.

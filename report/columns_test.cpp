@@ -1,0 +1,92 @@
+#include "report/columns.h"
+
+#include <cmath>
+
+#include "gradwire/core/error.h"
+#include "gtest/gtest.h"
+#include "record/prediction.h"
+
+namespace gradwire::report {
+namespace {
+
+// In a test's body Run is GoogleTest's.
+using Runs = std::vector<Run>;
+
+Run run_of(double accuracy, std::uint64_t bytes_up) {
+  Run run;
+  run.record.workers = 4;
+  run.record.steps = 100;
+  run.record.parameters = 1000;
+  run.record.final = {.loss = 0.5, .accuracy = accuracy};
+  run.record.bytes_up_per_worker = bytes_up;
+  run.record.bytes_down_per_worker = bytes_up / 2;
+  run.record.uploads = 400;
+  run.record.seconds = {.compute = 2, .encode = 1, .exchange = 5, .decode = 0.5, .total = 9};
+  return run;
+}
+
+std::vector<std::string> names_of(const std::vector<Column>& columns) {
+  std::vector<std::string> names;
+  for (const Column& column : columns) names.push_back(column.name);
+  return names;
+}
+
+const Column& named(const std::vector<Column>& columns, const std::string& name) {
+  for (const Column& column : columns) {
+    if (column.name == name) return column;
+  }
+  throw Error("there is no column " + name);
+}
+
+TEST(Columns, ThoseWithoutAnyValueAreLeftOut) {
+  const Runs runs = {run_of(0.9, 600'000)};
+  EXPECT_EQ(names_of(columns_of(runs)),
+            (std::vector<std::string>{"Loss", "Accuracy", "MB sent", "MB received", "Ratio",
+                                      "Compute", "Encode", "Exchange", "Decode", "100 Mbit/s",
+                                      "1 Gbit/s", "10 Gbit/s"}));
+}
+
+TEST(Columns, TimesArePerStepAndPredictionsAreTheRecords) {
+  const Runs runs = {run_of(0.9, 600'000)};
+  const std::vector<Column> columns = columns_of(runs);
+  EXPECT_DOUBLE_EQ(*named(columns, "Compute").values[0], 20);
+  EXPECT_DOUBLE_EQ(*named(columns, "Exchange").values[0], 50);
+  EXPECT_DOUBLE_EQ(
+      *named(columns, "100 Mbit/s").values[0],
+      1e3 / 100 * record::predicted_seconds(runs[0].record.seconds, 600'000, 300'000, 1e8));
+  EXPECT_DOUBLE_EQ(*named(columns, "Ratio").values[0], record::compression_ratio(runs[0].record));
+}
+
+TEST(Columns, RunWithoutStepsHasNoTimes) {
+  const Runs runs(1);
+  EXPECT_EQ(names_of(columns_of(runs)), (std::vector<std::string>{"MB sent", "MB received"}));
+}
+
+TEST(Columns, SkippedUploadsAreAShareOfAllThatCouldHaveBeen) {
+  Runs runs = {run_of(0.9, 1), run_of(0.8, 1)};
+  runs[1].record.uploads = 300;
+  runs[1].record.uploads_skipped = 100;
+  const std::vector<Column> columns = columns_of(runs);
+  EXPECT_EQ(*named(columns, "Skipped").values[0], 0);
+  EXPECT_EQ(*named(columns, "Skipped").values[1], 0.25);
+}
+
+TEST(Columns, ValueThatIsNoNumberIsNone) {
+  Runs runs = {run_of(std::nan(""), 1), run_of(0.8, 1)};
+  runs[0].record.final.loss = INFINITY;
+  const std::vector<Column> columns = columns_of(runs);
+  EXPECT_EQ(named(columns, "Accuracy").values[0], std::nullopt);
+  EXPECT_EQ(named(columns, "Loss").values[0], std::nullopt);
+  EXPECT_EQ(best_of(named(columns, "Accuracy")), std::vector<std::size_t>{});
+}
+
+TEST(Columns, BestIsTheHighestAccuracyAndTheFewestBytes) {
+  const Runs runs = {run_of(0.9, 100), run_of(0.95, 100), run_of(0.8, 200)};
+  const std::vector<Column> columns = columns_of(runs);
+  EXPECT_EQ(best_of(named(columns, "Accuracy")), std::vector<std::size_t>{1});
+  EXPECT_EQ(best_of(named(columns, "MB sent")), (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(best_of(named(columns, "Loss")), std::vector<std::size_t>{});  // all the same
+}
+
+}  // namespace
+}  // namespace gradwire::report

@@ -1,0 +1,72 @@
+#include "report/curves.h"
+
+#include <algorithm>
+
+#include "gradwire/core/check.h"
+#include "record/prediction.h"
+
+namespace gradwire::report {
+namespace {
+
+constexpr double kMbPerByte = 1e-6;
+
+CurvePoint mean_of(std::span<const CurvePoint> neighbours) {
+  double sum = 0;
+  for (const CurvePoint& point : neighbours) sum += point.value;
+  return {.spent = neighbours.back().spent, .value = sum / static_cast<double>(neighbours.size())};
+}
+
+}  // namespace
+
+void Spent::add(const record::StepRecord& step) {
+  steps = step.step;
+  bytes_up += step.bytes_up;
+  bytes_down += step.bytes_down;
+  seconds.add(step.seconds);
+}
+
+std::vector<Axis> axes() {
+  std::vector<Axis> axes = {
+      {"Steps", "steps", false,
+       [](const Spent& spent) { return static_cast<double>(spent.steps); }},
+      {"MB sent", "MB sent per worker", true,
+       [](const Spent& spent) { return kMbPerByte * static_cast<double>(spent.bytes_up); }},
+      {"Measured time", "seconds, measured", false,
+       [](const Spent& spent) { return spent.seconds.total; }}};
+  for (const record::Bandwidth& link : record::kBandwidths) {
+    axes.push_back({"At " + std::string(link.name),
+                    "seconds, predicted at " + std::string(link.name), false,
+                    [link](const Spent& spent) {
+                      return record::predicted_seconds(spent.seconds, spent.bytes_up,
+                                                       spent.bytes_down, link.bits_per_second);
+                    }});
+  }
+  return axes;
+}
+
+std::vector<CurvePoint> curve_of(const Run& run, Metric metric) {
+  std::vector<CurvePoint> curve;
+  Spent spent;
+  if (const auto value = run.record.start.*metric) curve.push_back({spent, *value});
+  for (const record::StepRecord& step : run.steps) {
+    spent.add(step);
+    if (const auto value = step.metrics.*metric) curve.push_back({spent, *value});
+  }
+  return curve;
+}
+
+std::vector<CurvePoint> thinned(std::span<const CurvePoint> curve, std::size_t points_max) {
+  GW_CHECK(points_max >= 2);
+  if (curve.size() <= points_max) return {curve.begin(), curve.end()};
+  std::vector<CurvePoint> points = {curve.front()};
+  std::span<const CurvePoint> rest = curve.subspan(1);
+  const std::size_t neighbours = (rest.size() + points_max - 2) / (points_max - 1);
+  while (!rest.empty()) {
+    const std::size_t count = std::min(neighbours, rest.size());
+    points.push_back(mean_of(rest.first(count)));
+    rest = rest.subspan(count);
+  }
+  return points;
+}
+
+}  // namespace gradwire::report

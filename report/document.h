@@ -1,0 +1,16 @@
+// Everything that a page shows, as one JSON document: the page's script formats and draws, and
+// computes nothing. Pure function.
+#pragma once
+
+#include <span>
+
+#include "record/json_file.h"
+#include "report/page.h"
+
+namespace gradwire::report {
+
+// {"title", "facts", "runs", "columns", "axes", "charts", "parts", "bars", "plans"}. Lists inside
+// columns, charts, bars and plans have one entry for each run.
+record::Json make_document(std::span<const Run> runs);
+
+}  // namespace gradwire::report

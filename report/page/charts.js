@@ -1,0 +1,130 @@
+// One chart: a curve a run, by uPlot, against the axis that was chosen.
+'use strict';
+
+const kChartHeight = 300;
+const kPointsWithDots = 60;  // a curve of so few points shows where they are
+const kGridDecades = 2;     // on longer logarithmic axes only powers of ten have a line
+const kReach = 30;           // pixels from a curve's end at which it still has a value
+
+// The runs' points on one line of x, as uPlot wants them. Where a run has none, undefined, which
+// the curve passes over; where its value was no number, null, which is a gap. What is not above
+// zero has no place on a logarithmic scale.
+function joined(chart, {axis, isLogX, isLogY}) {
+  return uPlot.join(chart.curves.map((curve) => {
+    const x = curve.x[axis];
+    const hasPlace = (_, i) => !isLogX || x[i] > 0;
+    const y = isLogY ? curve.y.map((value) => (value > 0 ? value : null)) : curve.y;
+    return [x.filter(hasPlace), y.filter(hasPlace)];
+  }));
+}
+
+function makeSeries(chart, names, visible) {
+  return names.map((name, run) => ({
+    label: name,
+    show: visible[run],
+    stroke: styleValue(`--run-${run % kRunColours}`),
+    width: 1.75,
+    dash: run < kRunColours ? undefined : [8, 4],
+    points: {show: chart.curves[run].y.length <= kPointsWithDots, size: 5},
+  }));
+}
+
+// The index of the point of a series that is nearest to x; null beyond its ends.
+function nearestIndex(plot, series, index, x) {
+  const [xs, ys] = [plot.data[0], plot.data[series]];
+  let before = index;
+  let after = index;
+  while (before >= 0 && ys[before] === undefined) before--;
+  while (after < ys.length && ys[after] === undefined) after++;
+  const far = (i) => Math.abs(plot.valToPos(xs[i], 'x') - plot.valToPos(x, 'x'));
+  if (before < 0 && after >= ys.length) return null;
+  if (before < 0) return far(after) > kReach ? null : after;
+  if (after >= ys.length) return far(before) > kReach ? null : before;
+  return far(before) <= far(after) ? before : after;
+}
+
+function tipRows(plot, chart) {
+  const rows = [];
+  plot.cursor.idxs.forEach((index, series) => {
+    if (series === 0 || index === null || !plot.series[series].show) return;
+    const value = plot.data[series][index];
+    if (value !== null && value !== undefined) rows.push({run: series - 1, value});
+  });
+  rows.sort((a, b) => b.value - a.value);
+  return rows.map(({run, value}) => make('tr', {},
+    make('th', {}, swatch(runColour(run)), plot.series[run + 1].label),
+    make('td', {}, single(value, chart.look))));
+}
+
+function showTip(plot, chart, axisLabel) {
+  const {left, top} = plot.cursor;
+  if (!plot.over.matches(':hover')) return;  // another chart's cursor moved this one's
+  const rows = left >= 0 ? tipRows(plot, chart) : [];
+  if (rows.length === 0) {
+    tip.hide();
+    return;
+  }
+  const box = plot.over.getBoundingClientRect();
+  const heading = `${short(Number(plot.posToVal(left, 'x').toPrecision(4)))} ${axisLabel}`;
+  tip.show(box.left + left, box.top + top,
+    make('p', {class: 'tip-head'}, heading), make('table', {}, ...rows));
+}
+
+// Which places of an axis have a line.
+function gridPlaces(isLog) {
+  return (_, places) => {
+    const decades = Math.log10(places[places.length - 1] / places[0]);
+    if (!isLog || !(decades > kGridDecades)) return places;
+    return places.map((place) => (Number.isInteger(Math.log10(place)) ? place : null));
+  };
+}
+
+function makeAxes(chart, axisLabel, {isLogX, isLogY}) {
+  const common = {
+    stroke: styleValue('--soft'),
+    font: '12px system-ui, sans-serif',
+    labelFont: '12px system-ui, sans-serif',
+    ticks: {show: false},
+  };
+  const grid = (isLog) => ({stroke: styleValue('--line'), width: 1, filter: gridPlaces(isLog)});
+  const round = (value) => Number(value.toPrecision(6));
+  const percent = (value) => `${short(round(100 * value))} %`;
+  const texts = (format) => (_, splits) =>
+    splits.map((value) => (value === null ? '' : format(round(value))));
+  const below = {label: axisLabel, labelSize: 22, size: 32, values: texts(short)};
+  const left = {size: 62, values: texts(chart.look === 'share' ? percent : short)};
+  return [{...common, ...below, grid: grid(isLogX)}, {...common, ...left, grid: grid(isLogY)}];
+}
+
+function makeScales(chart, {isLogX, isLogY}) {
+  const share = {min: {pad: 0.05, hard: 0}, max: {pad: 0.05, hard: 1}};
+  // All that there is begins at zero; what was zoomed in begins where it was asked to.
+  const fromZero = (plot, min, max) => [min === plot.data[0][0] ? 0 : min, max];
+  return {
+    x: isLogX ? {time: false, distr: 3} : {time: false, range: fromZero},
+    y: isLogY ? {distr: 3} : {range: chart.look === 'share' ? share : undefined},
+  };
+}
+
+// view: {axis, isLogX, isLogY, visible}
+function makeChart(host, chart, data, view) {
+  const {label} = data.axes[view.axis];
+  const plot = new uPlot({
+    width: host.clientWidth,
+    height: kChartHeight,
+    legend: {show: false},
+    scales: makeScales(chart, view),
+    axes: makeAxes(chart, label, view),
+    series: [{}, ...makeSeries(chart, data.runs, view.visible)],
+    focus: {alpha: 0.25},
+    cursor: {
+      dataIdx: nearestIndex,
+      sync: {key: 'gradwire', setSeries: false},
+      points: {size: 8},
+      y: false,
+    },
+    hooks: {setCursor: [(plot) => showTip(plot, chart, label)]},
+  }, joined(chart, view), host);
+  plot.over.addEventListener('mouseleave', tip.hide);
+  return plot;
+}

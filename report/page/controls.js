@@ -1,0 +1,112 @@
+// All charts, with what they share: the axis, and which runs are shown.
+'use strict';
+
+function makeCharts(data) {
+  const view = {axis: 0, isLogX: data.axes[0].log, visible: data.runs.map(() => true)};
+  const charts = data.charts.map((chart) => makeCard(chart, () => draw(chart)));
+  byId('charts').append(...charts.map((each) => each.card));
+
+  function draw(chart) {
+    const each = charts[data.charts.indexOf(chart)];
+    each.plot?.destroy();
+    each.plot = makeChart(each.host, chart, data, {...view, isLogY: each.isLog()});
+    each.host.plot = each.plot;
+  }
+
+  function drawAll() {
+    tip.hide();
+    data.charts.forEach(draw);
+  }
+
+  makeAxisSwitch(data, (axis, isLogX) => {
+    Object.assign(view, {axis, isLogX});
+    drawAll();
+  });
+  makeLegend(data, {
+    show(run, isVisible) {
+      view.visible[run] = isVisible;
+      for (const {plot} of charts) plot.setSeries(run + 1, {show: isVisible});
+    },
+    focus(run) {
+      for (const {plot} of charts) plot.setSeries(run === null ? null : run + 1, {focus: true});
+    },
+  });
+  drawAll();
+  theme.onChange(drawAll);
+  addEventListener('scroll', tip.hide, {passive: true});
+  followWidths(charts);
+  byId('averaged').hidden = !data.charts.some((chart) => chart.averaged);
+  byId('curves').hidden = false;
+}
+
+function followWidths(charts) {
+  const observer = new ResizeObserver(() => {
+    for (const {host, plot} of charts) {
+      const width = host.clientWidth;
+      if (width > 0 && width !== plot.width) plot.setSize({width, height: kChartHeight});
+    }
+  });
+  for (const {host} of charts) observer.observe(host);
+}
+
+// A heading, a switch for the logarithmic scale where that makes sense, and room for the plot.
+function makeCard(chart, draw) {
+  const host = make('div', {class: 'plot', role: 'img', 'aria-label': chart.title});
+  const log = makeSwitch('log', 'Logarithmic scale', chart.log, draw);
+  log.hidden = chart.look === 'share';
+  const isLog = () => isPressed(log);
+  const head = make('div', {class: 'card-head'}, make('h3', {}, chart.title), log);
+  return {card: make('figure', {class: 'card chart'}, head, host), host, isLog, plot: null};
+}
+
+function isPressed(button) {
+  return button.getAttribute('aria-pressed') === 'true';
+}
+
+function makeSwitch(text, title, pressed, act) {
+  const attributes = {type: 'button', class: 'quiet', title, 'aria-pressed': pressed};
+  const button = make('button', attributes, text);
+  button.addEventListener('click', () => {
+    button.setAttribute('aria-pressed', !isPressed(button));
+    act();
+  });
+  return button;
+}
+
+// A button for each axis, and a switch for the logarithmic scale, which each axis has its own way.
+function makeAxisSwitch(data, choose) {
+  const isLog = data.axes.map((axis) => axis.log);
+  let chosen = 0;
+  const buttons = data.axes.map(({name, label}, index) => {
+    const attributes = {type: 'button', title: label, 'aria-pressed': index === chosen};
+    const button = make('button', attributes, name);
+    button.addEventListener('click', () => {
+      chosen = index;
+      buttons.forEach((other) => other.setAttribute('aria-pressed', other === button));
+      log.setAttribute('aria-pressed', isLog[chosen]);
+      choose(chosen, isLog[chosen]);
+    });
+    return button;
+  });
+  const log = makeSwitch('log', 'Logarithmic horizontal axis', isLog[chosen], () => {
+    isLog[chosen] = isPressed(log);
+    choose(chosen, isLog[chosen]);
+  });
+  log.id = 'log-x';
+  byId('axes').append(...buttons, log);
+}
+
+function makeLegend(data, {show, focus}) {
+  byId('legend').append(...data.runs.map((name, run) => {
+    const button = make('button', {type: 'button', 'aria-pressed': true},
+      swatch(runColour(run)), make('span', {class: 'legend-name'}, name));
+    button.addEventListener('click', () => {
+      const isVisible = !isPressed(button);
+      button.setAttribute('aria-pressed', isVisible);
+      show(run, isVisible);
+    });
+    button.addEventListener('mouseenter', () => focus(run));
+    button.addEventListener('mouseleave', () => focus(null));
+    return button;
+  }));
+}

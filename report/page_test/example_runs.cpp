@@ -1,0 +1,178 @@
+#include "report/page_test/example_runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace gradwire::report {
+namespace {
+
+using record::Json;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::uint64_t kParameters = 272'474;
+
+struct Example {
+  const char* method;
+  double ratio;       // of the bytes of a ring allreduce to those that are sent
+  double down_share;  // bytes received for each that is sent
+  double encode_ms;
+  double decode_ms;
+  double speed;  // of the fall of the loss
+  double skipped;
+};
+
+constexpr Example kExamples[] = {
+    {"none", 1, 1, 0, 0.3, 1, 0},
+    {"natural", 3.55, 1, 0.5, 0.6, 0.99, 0},
+    {"natural | entropy", 6.1, 1, 2.1, 2.6, 0.99, 0},
+    {"diana(natural)", 3.55, 1, 0.9, 0.8, 1.02, 0},
+    {"ef(topk(1%) | natural)", 84, 3, 1.7, 0.4, 0.9, 0},
+    {"powersgd(rank=4)", 41, 1, 1.4, 0.7, 0.95, 0},
+    {"sasg(topk(1%))", 118, 3, 1.3, 0.3, 0.84, 0.38},
+};
+
+// The same in every run: no generator is worth it.
+double wobble(std::uint64_t step, double phase) {
+  const double x = static_cast<double>(step);
+  return std::sin(x * 12.9898 + phase * 78.233) * std::sin(x * 0.731 + phase);
+}
+
+record::StepRecord step_of(const Example& example, std::uint64_t step, std::uint64_t steps) {
+  const double progress = static_cast<double>(step) / static_cast<double>(steps);
+  const double phase = example.ratio;
+  const double fall = std::exp(-4 * example.speed * progress);
+  const double compute = (38 + 2 * wobble(step, phase)) * 1e-3;
+  const double bytes = 2 * 4 * kParameters * 0.75 / example.ratio;
+  record::StepRecord record{.step = step,
+                            .metrics = {.loss = 0.28 + 2.1 * fall + 0.06 * wobble(step, phase)},
+                            .learning_rate = 0.1,
+                            .bytes_up = static_cast<std::uint64_t>(bytes),
+                            .bytes_down = static_cast<std::uint64_t>(bytes * example.down_share),
+                            .uploads = 4};
+  if (example.skipped > 0 && wobble(step, 3) > 0.1) {
+    record.uploads_skipped = 3;
+    record.uploads = 1;
+    record.bytes_up /= 4;
+  }
+  const double exchange = 1e-3 + static_cast<double>(record.bytes_up) / 4e8;
+  record.seconds = {.compute = compute,
+                    .encode = example.encode_ms * 1e-3,
+                    .exchange = exchange,
+                    .decode = example.decode_ms * 1e-3};
+  record.seconds.total = 0.97 * (compute + exchange) + record.seconds.encode;
+  if (step % std::max<std::uint64_t>(1, steps / 20) == 0) {
+    record.metrics.test_loss = 0.36 + 1.9 * fall + 0.01 * wobble(step, phase + 1);
+    record.metrics.accuracy = 0.915 - 0.8 * fall + 0.006 * wobble(step, phase + 2);
+  }
+  return record;
+}
+
+void add_totals(Run& run) {
+  record::RunRecord& record = run.record;
+  record.steps = run.steps.size();
+  for (const record::StepRecord& step : run.steps) {
+    record.bytes_up_per_worker += step.bytes_up;
+    record.bytes_down_per_worker += step.bytes_down;
+    record.uploads += step.uploads;
+    record.uploads_skipped += step.uploads_skipped;
+    record.seconds.add(step.seconds);
+  }
+  if (!run.steps.empty()) record.final = run.steps.back().metrics;
+}
+
+Run network_run(const Example& example, std::uint64_t steps) {
+  Run run{.name = example.method};
+  record::RunRecord& record = run.record;
+  record.method = example.method;
+  record.workers = 4;
+  record.parameters = kParameters;
+  record.start = {.loss = 2.38, .test_loss = 2.31, .accuracy = 0.1};
+  record.configuration = {
+      {"model", "resnet20"},   {"data", "fashion-mnist"},   {"batch", 32}, {"learning_rate", 0.1},
+      {"topology", "scatter"}, {"transport", "in-process"}, {"seed", 1}};
+  record.version = "0.1.0";
+  record.machine = {{"cpus", 2}, {"compiler", "gcc 12.2.0"}, {"system", "Linux 6.1.0 x86_64"}};
+  for (std::uint64_t step = 1; step <= steps; ++step) {
+    run.steps.push_back(step_of(example, step, steps));
+  }
+  add_totals(run);
+  return run;
+}
+
+Json plan_at(std::uint64_t step) {
+  Json layers = Json::array();
+  for (int block = 1; block <= 9; ++block) {
+    for (int conv = 1; conv <= 2; ++conv) {
+      const double wanted = 5.2 - 0.25 * block + 1.3 * wobble(step, block + 0.3 * conv);
+      const int bits = std::clamp(static_cast<int>(wanted + static_cast<double>(step) / 900), 2, 8);
+      layers.push_back({{"name", "block" + std::to_string(block) + ".conv" + std::to_string(conv)},
+                        {"elements", 2304 << (2 * ((block - 1) / 3))},
+                        {"choice", "qsgd(bits=" + std::to_string(bits) + ")"},
+                        {"bits", bits + 0.06}});
+    }
+  }
+  return {{"step", step}, {"layers", layers}};
+}
+
+}  // namespace
+
+std::vector<Run> network_runs(std::uint64_t steps) {
+  std::vector<Run> runs;
+  for (const Example& example : kExamples) runs.push_back(network_run(example, steps));
+  return runs;
+}
+
+std::vector<Run> convex_runs() {
+  std::vector<Run> runs;
+  for (const Example& example : {kExamples[0], kExamples[1], kExamples[3]}) {
+    Run run = network_run(example, 300);
+    run.record.configuration = {{"model", "logistic"}, {"data", "mushrooms"}, {"split", "label"}};
+    run.record.start = {.loss = 0.7, .gap = 0.4};
+    for (record::StepRecord& step : run.steps) {
+      const double fall = std::pow(10.0, -0.04 * example.speed * static_cast<double>(step.step));
+      step.metrics = {};
+      if (step.step % 5 == 0) step.metrics = {.loss = 0.3 + 0.4 * fall, .gap = 0.4 * fall};
+    }
+    run.steps.back().metrics.gap = 0;  // has no place on a logarithmic axis
+    run.record.final = run.steps[run.steps.size() - 6].metrics;
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+std::vector<Run> adaptive_runs() {
+  Run run = network_run(kExamples[1], 2000);
+  run.name = run.record.method = "lgreco(qsgd)";
+  for (std::uint64_t step = 0; step < 2000; step += 50) run.record.plans.push_back(plan_at(step));
+  return {run};
+}
+
+std::vector<Run> hostile_runs() {
+  std::vector<Run> runs;
+  for (const char* name :
+       {"</script><script>window.hostile = 1</script>", "<img src=x onerror='window.hostile = 1'>",
+        "<!--<script>", "\"quotes\" & 'more' \\ \xff"}) {
+    Run run = network_run(kExamples[1], 50);
+    run.name = run.record.method = name;
+    run.record.configuration["model"] = name;
+    run.record.configuration["data"] = {{"an", "object"}};
+    run.record.version = name;
+    run.steps[20].metrics.loss = kNan;
+    run.steps[30].metrics.loss = std::numeric_limits<double>::infinity();
+    run.record.final.loss = kNan;
+    run.record.plans = {plan_at(0), Json("no plan"), {{"step", nullptr}, {"layers", {1, name}}}};
+    run.record.plans[0]["layers"][0]["name"] = name;
+    run.record.plans[0]["layers"][1]["bits"] = nullptr;
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+std::vector<Run> empty_runs() {
+  Run run{.name = "none"};
+  run.record.method = "none";
+  return {run};
+}
+
+}  // namespace gradwire::report

@@ -1,0 +1,27 @@
+// Runs that never were, for looking at pages: what a record can hold, with numbers that look real.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "report/page.h"
+
+namespace gradwire::report {
+
+// A network trained by seven methods, with test loss and accuracy now and then.
+std::vector<Run> network_runs(std::uint64_t steps);
+
+// Convex runs: a gap, and no accuracy.
+std::vector<Run> convex_runs();
+
+// One run whose method adapts itself layer by layer.
+std::vector<Run> adaptive_runs();
+
+// Names that try to be markup, losses that are no numbers, plans that are not as they should be.
+std::vector<Run> hostile_runs();
+
+// A run that was recorded before its first step.
+std::vector<Run> empty_runs();
+
+}  // namespace gradwire::report

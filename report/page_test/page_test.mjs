@@ -1,0 +1,281 @@
+// Opens example pages in Chromium and uses them.
+//   node page_test.mjs EXAMPLE_PAGES DIRECTORY [PICTURES]
+// Exit 77 where there is no Chromium. With PICTURES, pictures of pages go to that directory.
+import assert from 'node:assert/strict';
+import {execFileSync, spawnSync} from 'node:child_process';
+import {mkdirSync, statSync, writeFileSync} from 'node:fs';
+import {join, resolve} from 'node:path';
+import {pathToFileURL} from 'node:url';
+
+import {Browser, Page} from './browser.mjs';
+
+const kSkipped = 77;
+const [examples, directory, pictures] = process.argv.slice(2);
+
+function findBrowser() {
+  const names = ['chromium', 'chromium-browser', 'google-chrome'];
+  return names.find((name) => spawnSync(name, ['--version']).status === 0);
+}
+
+// --- What is looked at, in the page --------------------------------------------------------------
+
+const firstNames = () =>
+  [...document.querySelectorAll('#table tbody tr')].map((row) => row.firstChild.textContent);
+const sections = () =>
+  [...document.querySelectorAll('main > section')].filter((s) => !s.hidden).map((s) => s.id);
+const plots = () => [...document.querySelectorAll('.plot')].map(({plot}) => ({
+  series: plot.series.length - 1,
+  shown: plot.series.slice(1).filter((series) => series.show).length,
+  points: plot.data.slice(1).map((ys) => ys.filter((y) => typeof y === 'number').length),
+  xMax: plot.scales.x.max,
+  isLog: plot.scales.y.distr === 3,
+  isLogX: plot.scales.x.distr === 3,
+}));
+// How many pixels of each canvas have something on them.
+const inkOfCanvases = () => [...document.querySelectorAll('.plot canvas')].map((canvas) => {
+  const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  let ink = 0;
+  for (let i = 3; i < data.length; i += 4) if (data[i] > 0) ink++;
+  return ink;
+});
+const clickText = (selector, text) => {
+  const all = [...document.querySelectorAll(selector)];
+  all.find((element) => element.textContent.startsWith(text)).click();
+};
+const overflow = () => document.documentElement.scrollWidth - innerWidth;
+const settled = () =>
+  new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+
+// --- The claims ----------------------------------------------------------------------------------
+
+const claims = {
+  async 'curves of all runs are drawn'(open) {
+    const page = await open('network');
+    assert.deepEqual(await page.run(sections), ['results', 'curves', 'time']);
+    const [loss, testLoss, accuracy, ...rest] = await page.run(plots);
+    assert.deepEqual(rest, []);
+    assert.equal(loss.series, 7);
+    assert.ok(loss.points.every((count) => count > 300 && count <= 600), String(loss.points));
+    for (const chart of [testLoss, accuracy]) assert.deepEqual(chart.points, Array(7).fill(21));
+    assert.ok((await page.run(inkOfCanvases)).every((ink) => ink > 2000));
+  },
+
+  async 'a click on a heading sorts, and a second one turns the order'(open) {
+    const page = await open('network');
+    const before = await page.run(firstNames);
+    await page.run(clickText, '#table thead button', 'MB sent');
+    const sorted = await page.run(firstNames);
+    assert.notDeepEqual(sorted, before);
+    assert.equal(sorted[0], 'sasg(topk(1%))');
+    assert.equal(sorted.at(-1), 'none');
+    const heading = () => document.querySelector('[aria-sort="ascending"]')?.textContent;
+    assert.equal(await page.run(heading), 'MB sent');
+    await page.run(clickText, '#table thead button', 'MB sent');
+    const turned = await page.run(firstNames);
+    assert.equal(turned[0], 'none');
+    assert.equal(turned.at(-1), 'sasg(topk(1%))');
+  },
+
+  async 'headings sort by the keyboard'(open) {
+    const page = await open('network');
+    await page.run(() => document.querySelector('#table thead .number button').focus());
+    await page.pressEnter();
+    const sorted = () => document.querySelectorAll('[aria-sort="ascending"]').length;
+    assert.equal(await page.run(sorted), 1);
+  },
+
+  async 'the axis switch changes all charts'(open) {
+    const page = await open('network');
+    const axes = () =>
+      [...document.querySelectorAll('#axes button:not(.quiet)')].map((each) => each.textContent);
+    const names = await page.run(axes);
+    assert.deepEqual(names, ['Steps', 'MB sent', 'Measured time', 'At 100 Mbit/s', 'At 1 Gbit/s',
+      'At 10 Gbit/s']);
+    const seen = new Set();
+    for (const name of names) {
+      await page.run(clickText, '#axes button', name);
+      const charts = await page.run(plots);
+      assert.equal(new Set(charts.map((chart) => chart.xMax)).size, 1);
+      assert.ok(charts.every((chart) => chart.points.every((count) => count > 10)));
+      seen.add(charts[0].xMax);
+    }
+    assert.equal(seen.size, names.length);
+  },
+
+  async 'bytes are on a logarithmic axis until the switch is used'(open) {
+    const page = await open('network');
+    const kinds = async () => (await page.run(plots)).map((chart) => chart.isLogX);
+    assert.deepEqual(await kinds(), [false, false, false]);
+    await page.run(clickText, '#axes button', 'MB sent');
+    assert.deepEqual(await kinds(), [true, true, true]);
+    await page.run(() => document.getElementById('log-x').click());
+    assert.deepEqual(await kinds(), [false, false, false]);
+  },
+
+  async 'dragging over a chart zooms all in, and a double click shows all again'(open) {
+    const page = await open('network');
+    const ranges = () => [...document.querySelectorAll('.plot')].map(({plot}) =>
+      [plot.scales.x.min, plot.scales.x.max].map(Math.round));
+    const all = Array(3).fill([0, 2000]);
+    assert.deepEqual(await page.run(ranges), all);
+    await page.run(() => document.querySelector('.plot').scrollIntoView({block: 'center'}));
+    await page.drag('.u-over', 0.25, 0.5);
+    await page.run(settled);
+    for (const [min, max] of await page.run(ranges)) {
+      assert.ok(Math.abs(min - 500) < 20 && Math.abs(max - 1000) < 20, `${min} to ${max}`);
+    }
+    const doubleClick = () =>
+      document.querySelector('.u-over').dispatchEvent(new MouseEvent('dblclick'));
+    await page.run(doubleClick);
+    await page.run(settled);
+    assert.deepEqual(await page.run(ranges), all);
+  },
+
+  async 'the legend hides a run in all charts, on every axis'(open) {
+    const page = await open('network');
+    await page.run(clickText, '#legend button', 'none');
+    assert.ok((await page.run(plots)).every((chart) => chart.shown === 6));
+    await page.run(clickText, '#axes button', 'MB sent');
+    assert.ok((await page.run(plots)).every((chart) => chart.shown === 6));
+  },
+
+  async 'hovering shows the values of all runs'(open) {
+    const page = await open('network');
+    const [x, y] = await page.run(() => {
+      document.querySelector('.plot').scrollIntoView({block: 'center'});
+      const {left, top, width, height} = document.querySelector('.u-over').getBoundingClientRect();
+      return [left + width / 2, top + height / 2];
+    });
+    await page.hover(x - 5, y);
+    await page.hover(x, y);
+    await page.run(settled);
+    const tip = await page.run(() => document.getElementById('tip').innerText);
+    assert.match(tip, /steps/);
+    assert.match(tip, /powersgd\(rank=4\)\s+0\.\d+/);
+    assert.equal(await page.run(() => document.querySelectorAll('#tip tr').length), 7);
+  },
+
+  async 'a gap is drawn on a logarithmic axis, and the switch changes it'(open) {
+    const page = await open('convex');
+    const headings = () =>
+      [...document.querySelectorAll('#table thead tr:last-child th')].map((th) => th.textContent);
+    const names = await page.run(headings);
+    assert.ok(names.includes('Gap') && !names.includes('Accuracy') && !names.includes('Test loss'));
+    assert.deepEqual((await page.run(plots)).map((chart) => chart.isLog), [false, true]);
+    await page.run(() => document.querySelectorAll('.chart .quiet')[1].click());
+    assert.deepEqual((await page.run(plots)).map((chart) => chart.isLog), [false, false]);
+  },
+
+  async 'a dark page is dark, and the button makes it light'(open) {
+    const page = await open('network', {dark: true});
+    const colours = () => ({
+      paper: getComputedStyle(document.body).backgroundColor,
+      curve: document.querySelector('.plot').plot.series[1].stroke(),
+    });
+    const dark = await page.run(colours);
+    assert.equal(dark.paper, 'rgb(18, 20, 25)');
+    assert.ok((await page.run(inkOfCanvases)).every((ink) => ink > 2000));
+    await page.run(() => document.getElementById('theme').click());
+    const light = await page.run(colours);
+    assert.equal(light.paper, 'rgb(246, 245, 242)');
+    assert.notEqual(light.curve, dark.curve);
+    await page.run(() => localStorage.clear());
+  },
+
+  async 'names are texts, whatever they are, and numbers may be missing'(open) {
+    const page = await open('hostile');
+    assert.equal(await page.run(() => window.hostile), undefined);
+    const names = await page.run(firstNames);
+    assert.equal(names[0], '</script><script>window.hostile = 1</script>');
+    assert.equal(names[1], "<img src=x onerror='window.hostile = 1'>");
+    assert.equal(names[2], '<!--<script>');
+    assert.equal(names[3], '"quotes" & \'more\' \\ \ufffd');
+    assert.equal(await page.run(() => document.images.length), 0);
+    assert.ok((await page.run(plots)).every((chart) => chart.points.every((count) => count > 0)));
+    assert.deepEqual(await page.run(sections), ['results', 'curves', 'time', 'plans']);
+  },
+
+  async 'plans have a cell for each layer and plan'(open) {
+    const page = await open('adaptive');
+    const cells = () => document.querySelectorAll('.map .cell').length;
+    assert.equal(await page.run(cells), (18 + 1) * 40);
+  },
+
+  async 'a run without steps has a page'(open) {
+    assert.deepEqual(await (await open('empty')).run(sections), ['results']);
+    assert.deepEqual(await (await open('no-runs')).run(sections), []);
+  },
+
+  async 'eight runs of 20,000 steps are a small page that is there at once'(open) {
+    const page = await open('large');
+    assert.ok(statSync(join(directory, 'large.html')).size < 1_500_000);
+    const ms = await page.run(() =>
+      performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd);
+    assert.ok(ms < 5000, `${ms} ms`);
+    assert.ok((await page.run(plots)).every((chart) => chart.series === 8));
+  },
+
+  async 'a telephone shows all of it without scrolling sideways'(open) {
+    for (const name of ['network', 'convex', 'adaptive', 'hostile']) {
+      const page = await open(name, {width: 375, height: 800});
+      assert.ok(await page.run(overflow) <= 0, name);
+    }
+  },
+};
+
+// --- Running them --------------------------------------------------------------------------------
+
+async function check(browser, claim) {
+  const pages = [];
+  await claim(async (name, options) => {
+    const url = pathToFileURL(resolve(directory, `${name}.html`)).href;
+    pages.push(await Page.open(browser, url, options));
+    return pages.at(-1);
+  });
+  for (const page of pages) {
+    assert.deepEqual(page.problems, []);
+    await page.close();
+  }
+}
+
+async function takePictures(browser) {
+  mkdirSync(pictures, {recursive: true});
+  for (const name of ['network', 'convex', 'adaptive']) {
+    for (const options of [{}, {dark: true}, {width: 375, height: 800}]) {
+      const page = await Page.open(browser, pathToFileURL(resolve(directory, `${name}.html`)).href,
+        options);
+      await page.run(settled);
+      const kind = options.dark ? 'dark' : options.width ? 'telephone' : 'light';
+      writeFileSync(join(pictures, `${name}-${kind}.png`), await page.picture());
+      await page.close();
+    }
+  }
+}
+
+async function main() {
+  const program = findBrowser();
+  if (!program) {
+    console.log('skipped: there is no Chromium; tools/bootstrap test installs it');
+    return kSkipped;
+  }
+  execFileSync(examples, [directory]);
+  const browser = new Browser(program);
+  let failed = 0;
+  try {
+    for (const [name, claim] of Object.entries(claims)) {
+      try {
+        await check(browser, claim);
+        console.log(`ok      ${name}`);
+      } catch (error) {
+        failed++;
+        console.log(`FAILED  ${name}\n${error.stack}`);
+      }
+    }
+    if (pictures) await takePictures(browser);
+  } finally {
+    await browser.close();
+  }
+  return failed ? 1 : 0;
+}
+
+process.exit(await main());
