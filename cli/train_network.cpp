@@ -190,7 +190,6 @@ std::vector<FinishedRun> run_network(const TrainOptions& options, std::span<cons
                                      const WorkerPlace& place, const Console& console) {
   const train::Lesson lesson(data::open_source(options.data_or_usual(), source_options(options)),
                              lesson_options(options, place));
-  const StopRequest stop;
   FirstRank first(options, lesson, place, console);
   std::vector<FinishedRun> runs;
   std::atomic<bool> is_stopped = false;

@@ -41,9 +41,9 @@ std::vector<FinishedRun> run_plans(const TrainOptions& options, std::span<const 
                                    const WorkerPlace& place,
                                    const std::vector<std::string>& arguments,
                                    const Console& console) {
+  const StopRequest stop;
   if (place.role == Role::starter) {
     for (const RunPlan& plan : plans) check_directory(plan.directory, options);
-    const StopRequest stop;
     launch_workers(
         {.arguments = arguments, .workers = place.size, .wants_stop = StopRequest::is_made});
     return {};
