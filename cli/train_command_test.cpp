@@ -105,13 +105,23 @@ TEST_F(TrainThreads, ResumedRunEndsWithTheSameModel) {
 
 TEST_F(TrainThreads, RunThatCannotStartLeavesTheOldOneAlone) {
   ASSERT_EQ(train({}).exit_code, kDone);
-  const std::string before = read_text(out_ + "/run.json") + read_text(out_ + "/steps.jsonl");
+  const std::string before = read_text(out_ + "/steps.jsonl");
+  std::filesystem::remove(out_ + "/run.json");
   const Outcome resumed = train({"--resume"});
   EXPECT_EQ(resumed.exit_code, kFailed);
   EXPECT_TRUE(contains(resumed.err, "has no checkpoint to go on from")) << resumed.err;
   const Outcome ring = train({"--method", "ef(topk(10%))", "--topology", "ring", "--overwrite"});
   EXPECT_EQ(ring.exit_code, kFailed);
-  EXPECT_EQ(read_text(out_ + "/run.json") + read_text(out_ + "/steps.jsonl"), before);
+  EXPECT_EQ(read_text(out_ + "/steps.jsonl"), before);
+}
+
+TEST_F(TrainThreads, FinishedRunIsNotDoneAgain) {
+  ASSERT_EQ(train({}).exit_code, kDone);
+  const std::string before = read_text(out_ + "/run.json");
+  const Outcome resumed = train({"--resume", "--json"});
+  EXPECT_EQ(resumed.exit_code, kDone) << resumed.err;
+  EXPECT_EQ(resumed.json(), Json::parse(before));
+  EXPECT_EQ(read_text(out_ + "/run.json"), before);
 }
 
 TEST_F(TrainThreads, ResumingAnotherRunIsRefusedWithWhatDiffers) {

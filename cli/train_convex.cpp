@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "cli/commands.h"
+#include "cli/finished_runs.h"
 #include "cli/progress.h"
 #include "cli/workers.h"
 #include "convex/experiment.h"
@@ -149,21 +149,26 @@ std::vector<FinishedRun> run_convex(const TrainOptions& options, std::span<const
   const convex::ExperimentOptions asked = experiment_options(options, place);
   const convex::Experiment experiment(load_data(options, asked.loss), asked);
   std::vector<FinishedRun> runs;
-  run_workers({.place = place,
-               .interface = options.workers.interface,
-               .silence_max = options.workers.silence_max(),
-               .seed = options.seed},
-              [&](Communicator& communicator) {
-                FirstRank first(options, experiment, place, console);
-                for (const RunPlan& plan : plans) {
-                  const auto training = training_options(options, plan, experiment);
-                  if (communicator.rank() == 0) {
-                    runs.push_back(first.run(communicator, training));
-                  } else {
-                    convex::train(communicator, experiment, training);
-                  }
-                }
-              });
+  run_workers(
+      {.place = place,
+       .interface = options.workers.interface,
+       .silence_max = options.workers.silence_max(),
+       .seed = options.seed},
+      [&](Communicator& communicator) {
+        FirstRank first(options, experiment, place, console);
+        for (const RunPlan& plan : plans) {
+          const auto training = training_options(options, plan, experiment);
+          if (options.resume && take_finished(communicator, plan.directory, training.configuration,
+                                              training.steps, runs)) {
+            continue;
+          }
+          if (communicator.rank() == 0) {
+            runs.push_back(first.run(communicator, training));
+          } else {
+            convex::train(communicator, experiment, training);
+          }
+        }
+      });
   return runs;
 }
 

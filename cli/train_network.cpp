@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "cli/finished_runs.h"
 #include "cli/live_report.h"
 #include "cli/options.h"
 #include "cli/stop_request.h"
@@ -193,24 +194,29 @@ std::vector<FinishedRun> run_network(const TrainOptions& options, std::span<cons
   FirstRank first(options, lesson, place, console);
   std::vector<FinishedRun> runs;
   std::atomic<bool> is_stopped = false;
-  run_workers({.place = place,
-               .interface = options.workers.interface,
-               .silence_max = options.workers.silence_max(),
-               .seed = options.seed},
-              [&](Communicator& communicator) {
-                for (const RunPlan& plan : plans) {
-                  const auto training = training_options(options, plan, lesson);
-                  if (communicator.rank() != 0) {
-                    const auto result = train::train(communicator, lesson, training);
-                    is_stopped = result.steps_done < training.steps;
-                  } else if (auto run = first.run(communicator, training)) {
-                    runs.push_back(std::move(*run));
-                  } else {
-                    is_stopped = true;
-                  }
-                  if (is_stopped) return;
-                }
-              });
+  run_workers(
+      {.place = place,
+       .interface = options.workers.interface,
+       .silence_max = options.workers.silence_max(),
+       .seed = options.seed},
+      [&](Communicator& communicator) {
+        for (const RunPlan& plan : plans) {
+          const auto training = training_options(options, plan, lesson);
+          if (options.resume && take_finished(communicator, plan.directory, training.configuration,
+                                              training.steps, runs)) {
+            continue;
+          }
+          if (communicator.rank() != 0) {
+            const auto result = train::train(communicator, lesson, training);
+            is_stopped = result.steps_done < training.steps;
+          } else if (auto run = first.run(communicator, training)) {
+            runs.push_back(std::move(*run));
+          } else {
+            is_stopped = true;
+          }
+          if (is_stopped) return;
+        }
+      });
   if (is_stopped) throw Stopped(first.stopped());
   return runs;
 }

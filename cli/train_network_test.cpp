@@ -70,6 +70,15 @@ TEST_F(TrainNetworkThreads, CompareShowsMethodsSideBySide) {
   EXPECT_EQ(Json::parse(read_text(out_ + "/compare.json")), outcome.json());
   EXPECT_TRUE(contains(read_text(out_ + "/report.html"), "natural"));
   EXPECT_TRUE(std::filesystem::exists(out_ + "/natural/run.json"));
+
+  // What is there is not done again, and what is missing is.
+  std::filesystem::remove_all(out_ + "/natural");
+  const std::string before = read_text(out_ + "/none/run.json");
+  const Outcome resumed = call({"compare", "--methods", "none", "--methods", "natural"},
+                               {"--steps", "5", "--json", "--resume"});
+  ASSERT_EQ(resumed.exit_code, kDone) << resumed.err;
+  EXPECT_EQ(read_text(out_ + "/none/run.json"), before);
+  EXPECT_EQ(resumed.json()["runs"][1]["model_hash"], runs[1]["model_hash"]);
 }
 
 TEST_F(TrainNetworkThreads, CompareShowsConvexRunsToo) {

@@ -6,6 +6,7 @@
 
 #include "gradwire/core/check.h"
 #include "gradwire/core/random.h"
+#include "record/step_log.h"
 
 namespace gradwire::convex {
 namespace {
@@ -64,17 +65,9 @@ void Worker::take_step(Method& method, std::uint64_t step, record::StepRecord& r
           },
       .moved_squared = moved_squared_};
   const MethodReport report = method.run(context, gradients);
-  record.poisoned = report.poisoned > 0;
+  record::note_report(report, record);
   record.seconds.compute += more_compute_seconds;
   if (!record.poisoned) record.seconds.compute += seconds_of([&] { move(method.traits().output); });
-  record.bytes_up = report.bytes_sent;
-  record.bytes_down = report.bytes_received;
-  record.message_bytes = report.message_bytes;
-  record.uploads = report.uploads;
-  record.uploads_skipped = report.uploads_skipped;
-  record.seconds.encode = report.encode_seconds;
-  record.seconds.exchange = report.exchange_seconds;
-  record.seconds.decode = report.decode_seconds;
 }
 
 // With replacement: every row is as likely in every place, so the gradient is right on average.

@@ -75,6 +75,18 @@ void StepLog::settle(StepRecord& step, std::span<const std::uint64_t> sums) cons
                                         kLossUnit / static_cast<double>(sums[7]);
 }
 
+void note_report(const MethodReport& report, StepRecord& step) {
+  step.poisoned = report.poisoned > 0;
+  step.bytes_up = report.bytes_sent;
+  step.bytes_down = report.bytes_received;
+  step.message_bytes = report.message_bytes;
+  step.uploads = report.uploads;
+  step.uploads_skipped = report.uploads_skipped;
+  step.seconds.encode = report.encode_seconds;
+  step.seconds.exchange = report.exchange_seconds;
+  step.seconds.decode = report.decode_seconds;
+}
+
 void add_totals(std::span<const StepRecord> steps, RunRecord& record) {
   for (const StepRecord& step : steps) {
     record.bytes_up_per_worker += step.bytes_up;

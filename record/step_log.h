@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gradwire/collective/communicator.h"
+#include "gradwire/method/method.h"
 #include "record/step_records.h"
 
 namespace gradwire::record {
@@ -49,6 +50,9 @@ class StepLog {
   std::optional<StepWriter> writer_;
   std::vector<StepRecord> steps_;
 };
+
+// What a method did in a step.
+void note_report(const MethodReport& report, StepRecord& step);
 
 // What the steps of a run add up to.
 void add_totals(std::span<const StepRecord> steps, RunRecord& record);

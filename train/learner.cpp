@@ -96,14 +96,19 @@ Learner::Step Learner::step(Method& method, std::uint64_t step) {
 void Learner::take_step(Method& method, std::uint64_t step, Step& done) {
   record::StepRecord& record = done.record;
   const MethodTraits traits = method.traits();
+  double old_gradient_seconds = 0;
   auto start = Clock::now();
   samples_ = sampler_ ? sampler_->at(step) : std::span<const std::uint32_t>();
   method.begin({.step = step,
                 .learning_rate = record.learning_rate,
                 .weight = sampler_ ? sampler_->weight(step) : 0,
                 .parameters = parameters_,
-                .gradient_at = [&](std::span<const std::span<const float>> at,
-                                   const TakeGradient& take) { find_old_gradient(step, at, take); },
+                .gradient_at =
+                    [&](std::span<const std::span<const float>> at, const TakeGradient& take) {
+                      const auto begin = Clock::now();
+                      find_old_gradient(step, at, take);
+                      old_gradient_seconds += seconds_since(begin);
+                    },
                 .moved_squared = moved_squared_});
   std::ranges::fill(model_->gradients(), 0.0F);
   Submission submission(*this, method);
@@ -112,19 +117,11 @@ void Learner::take_step(Method& method, std::uint64_t step, Step& done) {
   record.seconds.compute = seconds_since(start);
   const MethodReport report = method.finish();
   start = Clock::now();
-  record.poisoned = report.poisoned > 0;
+  record::note_report(report, record);
   if (!record.poisoned) move(traits, record.learning_rate);
-  record.seconds.compute += seconds_since(start);
+  record.seconds.compute += seconds_since(start) + old_gradient_seconds;
 
   done.tally = {.loss = score.loss, .samples = score.count};
-  record.bytes_up = report.bytes_sent;
-  record.bytes_down = report.bytes_received;
-  record.message_bytes = report.message_bytes;
-  record.uploads = report.uploads;
-  record.uploads_skipped = report.uploads_skipped;
-  record.seconds.encode = report.encode_seconds;
-  record.seconds.exchange = report.exchange_seconds;
-  record.seconds.decode = report.decode_seconds;
 }
 
 Score Learner::learn(std::uint64_t step, const Model::Ready& ready) {
