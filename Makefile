@@ -14,7 +14,7 @@ test = ctest --preset $(1) --parallel $(JOBS)
 help:                ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
 
-demo: build          ## build, and show codecs on gradients, and what a memory is good for
+demo: build          ## build, and train one network by seven methods, side by side
 	@tools/demo
 
 test: build          ## build, and run the tests

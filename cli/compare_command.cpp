@@ -56,13 +56,21 @@ Json to_json(std::span<const FinishedRun> runs) {
   return {{"runs", list}};
 }
 
+void print_divergence(const FinishedRun& run, const Console& console) {
+  if (is_finite(run.record.final)) return;
+  fmt::print(console.err, "gradwire: {} diverged: its last loss is not finite\n",
+             run.record.method);
+}
+
 void run(const CompareCommand& command, const CLI::App& parsed, const Console& console) {
   const TrainOptions& options = command.options;
   check_options(options, command.methods);
   const std::filesystem::path directory = output_directory(options, "compare");
   const WorkerPlace place = find_place(options.workers);
   const auto plans = make_plans(command, directory);
-  for (const RunPlan& plan : plans) check_directory(plan.directory, options);
+  if (std::filesystem::exists(directory / record::kRunFile)) {
+    throw UsageError(directory.string() + " holds a single run: give another --out");
+  }
   const auto runs = run_plans(options, plans, place, given_arguments(parsed), console);
   if (runs.empty()) return;  // another process reports
   const Json document = to_json(runs);
@@ -71,6 +79,7 @@ void run(const CompareCommand& command, const CLI::App& parsed, const Console& c
   if (options.json) {
     print_json(document, console);
   } else {
+    for (const FinishedRun& run : runs) print_divergence(run, console);
     fmt::print(console.out, "{}\nThe runs are in {}\nThe page is {}\n", runs_table(runs),
                directory.string(), page.string());
   }

@@ -29,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kExecFailed = 127;  // as shells say it
 constexpr auto kTimeAfterTerm = std::chrono::seconds(2);
+constexpr auto kStopLooks = std::chrono::milliseconds(200);
 
 [[noreturn]] void fail(std::string_view what) {
   throw Error(fmt::format("{}: {}", what, std::strerror(errno)));
@@ -193,6 +194,11 @@ class Workers {
     }
   }
 
+  // Asks them to end, once. From a terminal they have heard it already; twice does no harm.
+  void stop() {
+    if (!std::exchange(is_stop_asked_, true)) send(SIGTERM);
+  }
+
   // They ended because somebody asked them to.
   bool is_stopped() const { return is_stopped_ && !failure_; }
 
@@ -210,7 +216,10 @@ class Workers {
   // error, and an error more than a peer that was lost. Among equals the first counts.
   void note_ending(std::size_t rank, int status) {
     if (status == 0) return;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == kStopped) {
+    // A worker that had just begun ends by the signal itself.
+    const bool is_ended = WIFSIGNALED(status) && is_stop_asked_ &&
+                          (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGINT);
+    if (is_ended || (WIFEXITED(status) && WEXITSTATUS(status) == kStopped)) {
       is_stopped_ = true;
       return;
     }
@@ -221,6 +230,7 @@ class Workers {
   }
 
   std::vector<Worker> workers_;
+  bool is_stop_asked_ = false;
   bool is_stopped_ = false;
   std::optional<std::string> failure_;
   int failure_weight_ = 0;
@@ -237,13 +247,10 @@ void launch_workers(const LaunchOptions& options) {
   const std::uint16_t port = free_port();
   Workers workers;
   for (std::size_t rank = 0; rank < options.workers; ++rank) workers.start(options, port);
-  bool is_stop_passed_on = false;
   while (workers.any_running() && !workers.failure()) {
-    workers.wait(std::nullopt);
-    // From a terminal they have it already; twice does no harm.
-    if (options.wants_stop && options.wants_stop() && !std::exchange(is_stop_passed_on, true)) {
-      workers.send(SIGTERM);
-    }
+    // A signal between two looks is seen at the next one.
+    workers.wait(options.wants_stop ? std::optional(Clock::now() + kStopLooks) : std::nullopt);
+    if (options.wants_stop && options.wants_stop()) workers.stop();
   }
   if (workers.is_stopped()) throw Stopped("");
   if (!workers.failure()) return;

@@ -1,5 +1,8 @@
 #include "cli/live_line.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <ostream>
 
 namespace gradwire::cli {
@@ -10,6 +13,14 @@ using namespace std::chrono_literals;
 constexpr auto kLiveInterval = 100ms;
 constexpr auto kLogInterval = 10s;
 constexpr std::string_view kWipeLine = "\r\x1b[K";
+
+// A longer line would wrap, and could not be wiped.
+std::size_t terminal_columns() {
+  constexpr std::size_t kUsual = 80;
+  winsize size{};
+  const bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return is_known ? size.ws_col : kUsual;
+}
 
 }  // namespace
 
@@ -24,7 +35,7 @@ LiveLine::~LiveLine() {
 void LiveLine::show(std::string_view line) {
   if (!is_due()) return;
   if (console_.err_is_terminal) {
-    console_.err << kWipeLine << line << std::flush;
+    console_.err << kWipeLine << line.substr(0, terminal_columns() - 1) << std::flush;
     is_shown_ = true;
     next_ = Clock::now() + kLiveInterval;
   } else {

@@ -18,10 +18,10 @@ std::string duration_text(double seconds) {
 
 void LiveReport::show(const train::Report& report) {
   if (!line_.is_due()) return;
-  std::string line = fmt::format("{}: step {}/{}, loss {}", method_, report.step, steps_,
-                                 significant(report.loss, 4));
+  std::string line = fmt::format("{}: {}/{}, {} left, loss {}", method_, report.step, steps_,
+                                 duration_text(report.seconds_left), significant(report.loss, 3));
   if (report.metrics.accuracy) {
-    line += fmt::format(", accuracy {}%", fixed(100 * *report.metrics.accuracy, 2));
+    line += fmt::format(", accuracy {}%", fixed(100 * *report.metrics.accuracy, 1));
   }
   line +=
       fmt::format(", {} samples/s",
@@ -29,10 +29,10 @@ void LiveReport::show(const train::Report& report) {
   if (workers_ > 1) {
     const double ratio = record::ring_bytes(report.parameters, workers_) *
                          static_cast<double>(report.step) / static_cast<double>(report.bytes_up);
-    line += fmt::format(", {} times fewer bytes, {} MB sent", significant(ratio, 3),
+    line += fmt::format(", ratio {}, {} MB sent", significant(ratio, 3),
                         fixed(static_cast<double>(report.bytes_up) * 1e-6, 1));
   }
-  line_.show(line + ", " + duration_text(report.seconds_left) + " left");
+  line_.show(line);
 }
 
 }  // namespace gradwire::cli

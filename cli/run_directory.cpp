@@ -13,10 +13,31 @@
 namespace gradwire::cli {
 namespace {
 
+constexpr const char* kConfigurationFile = "configuration.json";
+
 bool holds_run(const std::filesystem::path& directory) {
   return std::ranges::any_of(
       std::array{record::kRunFile, record::kStepsFile, record::kCheckpoints},
       [&](const char* file) { return std::filesystem::exists(directory / file); });
+}
+
+void remove_if_there(const std::filesystem::path& path) {
+  std::error_code failure;
+  std::filesystem::remove_all(path, failure);
+  if (failure) fail_file(path, "cannot be removed: " + failure.message());
+}
+
+// A run without a checkpoint may begin again if it is this one and has not finished.
+void check_beginning(const std::filesystem::path& directory, const record::Json& configuration) {
+  if (std::filesystem::exists(directory / record::kRunFile)) {
+    fail_file(directory,
+              "holds a run that has finished, and has no checkpoint to go on from: give "
+              "--overwrite to start again");
+  }
+  const auto path = directory / kConfigurationFile;
+  if (!std::filesystem::exists(path)) return;
+  const std::string differs = record::differences(record::read_json_file(path), configuration);
+  if (!differs.empty()) fail_file(directory, "is of another run: " + differs);
 }
 
 }  // namespace
@@ -55,18 +76,17 @@ void check_directory(const std::filesystem::path& directory, const TrainOptions&
 }
 
 void prepare_directory(const std::filesystem::path& directory, const TrainOptions& options,
-                       std::uint64_t resumed_from) {
-  if (options.resume && resumed_from == 0 && holds_run(directory)) {
-    fail_file(directory, "has no checkpoint to go on from: give --overwrite to start again");
-  }
+                       std::uint64_t resumed_from, const record::Json& configuration) {
+  if (options.resume && resumed_from == 0) check_beginning(directory, configuration);
   std::error_code failure;
   std::filesystem::create_directories(directory, failure);
   if (failure) fail_file(directory, "cannot be made: " + failure.message());
-  std::filesystem::remove(directory / record::kRunFile, failure);
-  if (options.resume) return;
-  std::filesystem::remove_all(directory / record::kCheckpoints, failure);
-  std::filesystem::remove_all(directory / train::kModelFiles, failure);
-  std::filesystem::remove(directory / record::kStepsFile, failure);
+  remove_if_there(directory / record::kRunFile);
+  if (resumed_from > 0) return;
+  for (const char* name : {record::kCheckpoints, train::kModelFiles, record::kStepsFile}) {
+    remove_if_there(directory / name);
+  }
+  record::write_json_file(directory / kConfigurationFile, configuration);
 }
 
 }  // namespace gradwire::cli

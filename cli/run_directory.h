@@ -33,9 +33,11 @@ std::filesystem::path output_directory(const TrainOptions& options, const std::s
 // Throws UsageError for a directory that holds a run which nobody said may go.
 void check_directory(const std::filesystem::path& directory, const TrainOptions& options);
 
-// Makes it, and removes what an earlier run left there, so that it is not taken for this one's.
-// Called when nothing can go wrong any more that could have been known. Throws FileError.
+// Makes it, and removes what an earlier run left there, so that it is not taken for this one's; one
+// that was killed before its first checkpoint begins again. Called when nothing can go wrong any
+// more that could have been known. Throws FileError, also where the earlier run had another
+// configuration or had finished.
 void prepare_directory(const std::filesystem::path& directory, const TrainOptions& options,
-                       std::uint64_t resumed_from);
+                       std::uint64_t resumed_from, const record::Json& configuration);
 
 }  // namespace gradwire::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
 
 #include "cli/format.h"
 #include "cli/table.h"
@@ -73,14 +74,18 @@ std::vector<std::string> quality_cells(const FinishedRun& run) {
           fixed(100 * or_nothing(final.accuracy), 2) + "%"};
 }
 
-std::vector<std::string> cost_cells(const FinishedRun& run) {
+std::vector<std::string> byte_cells(const FinishedRun& run) {
+  const record::RunRecord& record = run.record;
+  const auto all = static_cast<double>(record.uploads + record.uploads_skipped);
+  return {megabytes(record.bytes_up_per_worker), megabytes(record.bytes_down_per_worker),
+          significant(record::compression_ratio(record), 3),
+          fixed(all > 0 ? 100 * static_cast<double>(record.uploads_skipped) / all : 0, 0) + "%"};
+}
+
+std::vector<std::string> time_cells(const FinishedRun& run) {
   const record::RunRecord& record = run.record;
   const auto steps = static_cast<double>(record.steps);
-  const auto all = static_cast<double>(record.uploads + record.uploads_skipped);
-  std::vector<std::string> cells = {
-      megabytes(record.bytes_up_per_worker), megabytes(record.bytes_down_per_worker),
-      significant(record::compression_ratio(record), 3),
-      fixed(all > 0 ? 100 * static_cast<double>(record.uploads_skipped) / all : 0, 0) + "%"};
+  std::vector<std::string> cells;
   for (const double seconds : {record.seconds.compute, record.seconds.encode,
                                record.seconds.exchange, record.seconds.decode}) {
     cells.push_back(fixed(1e3 * seconds / steps, 2));
@@ -94,35 +99,48 @@ std::vector<std::string> cost_cells(const FinishedRun& run) {
   return cells;
 }
 
+using Cells = std::vector<std::string>;
+
+std::string make_table(std::span<const FinishedRun> runs, const Cells& headings,
+                       const std::function<Cells(const FinishedRun&)>& cells_of) {
+  std::vector<Table::Column> columns = {{.heading = "method", .align = Table::Align::left}};
+  for (const std::string& heading : headings) columns.push_back({heading});
+  Table table(std::move(columns));
+  for (const FinishedRun& run : runs) {
+    Cells cells = cells_of(run);
+    cells.insert(cells.begin(), run.record.method);
+    table.add_row(std::move(cells));
+  }
+  return table.text();
+}
+
 }  // namespace
 
 std::string steps_table(const FinishedRun& run) {
   return is_network(run) ? network_steps_table(run) : convex_steps_table(run);
 }
 
+bool is_finite(const record::Metrics& final) {
+  return std::isfinite(or_nothing(final.test_loss ? final.test_loss : final.loss));
+}
+
 std::string runs_table(std::span<const FinishedRun> runs) {
-  std::vector<Table::Column> columns = {{.heading = "method", .align = Table::Align::left}};
-  if (!runs.empty() && is_network(runs.front())) {
-    for (const char* heading : {"loss", "test\nloss", "accu-\nracy"}) columns.push_back({heading});
-  } else {
-    columns.push_back({"f - f*"});
+  const bool are_networks = !runs.empty() && is_network(runs.front());
+  Cells results = are_networks ? Cells{"loss", "test\nloss", "accuracy"} : Cells{"f - f*"};
+  for (const char* heading : {"MB sent\na worker", "MB\nreceived", "ratio", "uploads\nskipped"}) {
+    results.emplace_back(heading);
   }
-  for (const char* heading : {"MB up a\nworker", "MB\ndown", "times\nfewer", "uploads\nskipped",
-                              "ms a step:\ncompute", "\nencode", "ex-\nchange", "\ndecode"}) {
-    columns.push_back({heading});
-  }
+  Cells times = {"ms a step:\ncompute", "\nencode", "\nexchange", "\ndecode"};
   for (const record::Bandwidth& link : record::kBandwidths) {
-    columns.push_back({fmt::format("ms at {}", link.name)});
-    columns.back().heading.replace(columns.back().heading.find(' ', 6), 1, "\n");
+    times.push_back(fmt::format("predicted:\n{}", link.name));
   }
-  Table table(std::move(columns));
-  for (const FinishedRun& run : runs) {
-    std::vector<std::string> cells = {run.record.method};
-    for (auto& cell : quality_cells(run)) cells.push_back(std::move(cell));
-    for (auto& cell : cost_cells(run)) cells.push_back(std::move(cell));
-    table.add_row(std::move(cells));
-  }
-  return table.text();
+  return make_table(runs, results,
+                    [](const FinishedRun& run) {
+                      Cells cells = quality_cells(run);
+                      for (auto& cell : byte_cells(run)) cells.push_back(std::move(cell));
+                      return cells;
+                    }) +
+         "\n" + make_table(runs, times, time_cells);
 }
 
 }  // namespace gradwire::cli

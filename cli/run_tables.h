@@ -11,7 +11,10 @@ namespace gradwire::cli {
 // One run over its steps: a row wherever somebody looked at the model.
 std::string steps_table(const FinishedRun& run);
 
-// Runs side by side, a row for each.
+// Whether the model that a run left can be told from one that diverged.
+bool is_finite(const record::Metrics& final);
+
+// Runs side by side, a row for each: what they came to and sent, and then where the time went.
 std::string runs_table(std::span<const FinishedRun> runs);
 
 }  // namespace gradwire::cli

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <cmath>
 #include <memory>
 #include <ostream>
 
@@ -42,7 +41,7 @@ std::string describe(const FinishedRun& run, const TrainOptions& options) {
   }
   return fmt::format(
       "{} ({} parameters) on {} ({} samples), {}, batches of {}.\n"
-      "{}, rate {} ({}); {} times fewer bytes than 32-bit floats in a ring.\n",
+      "{}, rate {} ({}). A ring of 32-bit floats sends {} times as much.\n",
       text("model"), thousands(run.record.parameters), text("data"), count("train_samples"), who,
       count("batch"), text("optimiser"), significant(how.at("learning_rate"), 4), text("schedule"),
       significant(record::compression_ratio(run.record), 3));
@@ -57,15 +56,14 @@ void print_run(const FinishedRun& run, const TrainOptions& options,
   }
   const std::uint64_t resumed_from = run.record.configuration.at("resumed_from");
   if (resumed_from > 0) {
-    fmt::print(console.out, "It went on behind step {}.\n", thousands(resumed_from));
+    fmt::print(console.out, "It went on after step {}.\n", thousands(resumed_from));
   }
   fmt::print(console.out, "The run is in {}\nThe page is {}\n", run.directory.string(),
              page.string());
 }
 
 void check_converged(const FinishedRun& run, const TrainOptions& options) {
-  const record::Metrics& final = run.record.final;
-  if (std::isfinite(final.test_loss.value_or(*final.loss))) return;
+  if (is_finite(run.record.final)) return;
   throw Error(
       fmt::format("the run diverged: its last loss is not finite. Take a shorter {}; its record is "
                   "in {}",

@@ -82,11 +82,10 @@ class FirstRank {
       : options_(options), experiment_(experiment), place_(place), console_(console) {}
 
   FinishedRun run(Communicator& communicator, convex::TrainingOptions training) {
-    check_directory(training.directory, options_);
     Progress progress(console_, "train", training.steps);
     convex::Optimum optimum;
     training.on_ready = [&](std::uint64_t resumed_from) {
-      prepare_directory(training.directory, options_, resumed_from);
+      prepare_directory(training.directory, options_, resumed_from, training.configuration);
       optimum = convex::find_optimum_once(
           experiment_.objective(), std::filesystem::absolute(training.directory).parent_path());
       return optimum.value;

@@ -31,6 +31,7 @@ using record::Json;
 constexpr double kEpochsUsual = 3;
 constexpr std::size_t kBatchUsual = 64;
 constexpr std::uint64_t kEvaluationsLeast = 5;
+constexpr std::size_t kContextUsual = 128;
 
 // How many workers share this machine, as far as somebody says; otherwise all.
 std::size_t workers_here(const WorkerPlace& place) {
@@ -48,7 +49,7 @@ std::size_t workers_here(const WorkerPlace& place) {
 
 data::SourceOptions source_options(const TrainOptions& options) {
   return {.seed = options.seed,
-          .context = options.network.context,
+          .context = options.network.context.value_or(kContextUsual),
           .words = options.network.words,
           .augment = !options.network.no_augmentation};
 }
@@ -84,6 +85,9 @@ Json same_configuration(const TrainOptions& options, const std::string& method,
                         {"split", how.split.spec()},
                         {"method", check_method(method)},
                         {"workers", how.ranks},
+                        {"topology_given", options.workers.topology_name},
+                        {"server", options.workers.server_rank()},
+                        {"dedicated_server", options.workers.dedicated_server},
                         {"batch", how.batch},
                         {"accumulate", how.accumulate},
                         {"optimiser", how.optimiser.spec()},
@@ -134,10 +138,9 @@ class FirstRank {
 
   // Nothing where the run was stopped.
   std::optional<FinishedRun> run(Communicator& communicator, train::TrainingOptions training) {
-    check_directory(training.directory, options_);
     LiveReport live(console_, training.method, training.steps, place_.size);
     training.on_ready = [&](std::uint64_t resumed_from) {
-      prepare_directory(training.directory, options_, resumed_from);
+      prepare_directory(training.directory, options_, resumed_from, training.configuration);
     };
     training.on_report = [&](const train::Report& report) { live.show(report); };
     train::TrainingResult result = train::train(communicator, lesson_, training);
@@ -189,8 +192,13 @@ class FirstRank {
 
 std::vector<FinishedRun> run_network(const TrainOptions& options, std::span<const RunPlan> plans,
                                      const WorkerPlace& place, const Console& console) {
-  const train::Lesson lesson(data::open_source(options.data_or_usual(), source_options(options)),
-                             lesson_options(options, place));
+  const std::shared_ptr<const data::Source> source =
+      data::open_source(options.data_or_usual(), source_options(options));
+  if (source->shape().kind != data::SampleShape::Kind::text &&
+      (options.network.words || options.network.context)) {
+    throw UsageError("--context and --words are for text, and " + source->name() + " is none");
+  }
+  const train::Lesson lesson(source, lesson_options(options, place));
   FirstRank first(options, lesson, place, console);
   std::vector<FinishedRun> runs;
   std::atomic<bool> is_stopped = false;
@@ -200,6 +208,11 @@ std::vector<FinishedRun> run_network(const TrainOptions& options, std::span<cons
        .silence_max = options.workers.silence_max(),
        .seed = options.seed},
       [&](Communicator& communicator) {
+        if (plans.size() > 1) {  // none is done in vain because another one cannot be
+          for (const RunPlan& plan : plans) {
+            train::check_training(communicator, lesson, training_options(options, plan, lesson));
+          }
+        }
         for (const RunPlan& plan : plans) {
           const auto training = training_options(options, plan, lesson);
           if (options.resume && take_finished(communicator, plan.directory, training.configuration,
@@ -208,7 +221,7 @@ std::vector<FinishedRun> run_network(const TrainOptions& options, std::span<cons
           }
           if (communicator.rank() != 0) {
             const auto result = train::train(communicator, lesson, training);
-            is_stopped = result.steps_done < training.steps;
+            if (result.steps_done < training.steps) is_stopped = true;
           } else if (auto run = first.run(communicator, training)) {
             runs.push_back(std::move(*run));
           } else {

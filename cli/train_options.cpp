@@ -135,7 +135,9 @@ void add_network_options(CLI::App& app, TrainOptions& options) {
   NetworkOptionAdder adder(app, options);
   adder.add("--epochs", network.epochs, "How often every sample is seen [3]", "E")
       ->check(at_least(1e-6));
-  adder.add("--learning-rate,--lr", network.learning_rate, "[0.05; of adam and adamw 0.001]", "V")
+  adder
+      .add("--learning-rate,--lr", network.learning_rate,
+           "How far a step goes [0.05; of adam and adamw 0.001]", "V")
       ->check(at_least(1e-30));
   adder
       .add("--optimiser", network.optimiser,
@@ -162,9 +164,8 @@ void add_network_options(CLI::App& app, TrainOptions& options) {
   adder.add("--keep", network.keep, "Checkpoints that stay, beside the best one", "N")
       ->transform(whole_number(1, 1'000'000))
       ->capture_default_str();
-  adder.add("--context", network.context, "Tokens of a sample of text", "N")
-      ->transform(whole_number(1, 1'000'000))
-      ->capture_default_str();
+  adder.add("--context", network.context, "Tokens of a sample of text [128]", "N")
+      ->transform(whole_number(1, 1'000'000));
   adder.add_flag("--words", network.words, "Text is cut into words, not into characters");
   adder.add_flag("--no-augmentation", network.no_augmentation, "Training samples as they are");
 }
@@ -174,7 +175,7 @@ void add_record_options(CLI::App& app, TrainOptions& options) {
       ->type_name("DIR");
   auto* overwrite =
       app.add_flag("--overwrite", options.overwrite, "Replace what an earlier run left there");
-  app.add_flag("--resume", options.resume, "Go on behind the newest checkpoint in the directory")
+  app.add_flag("--resume", options.resume, "Go on after the newest checkpoint in the directory")
       ->excludes(overwrite);
   app.add_option("--checkpoint-every", options.checkpoint_every,
                  "Steps from one checkpoint to the next; 0 for none [networks: --evaluate-every]")

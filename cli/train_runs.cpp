@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/launch.h"
@@ -41,9 +42,11 @@ std::vector<FinishedRun> run_plans(const TrainOptions& options, std::span<const 
                                    const WorkerPlace& place,
                                    const std::vector<std::string>& arguments,
                                    const Console& console) {
-  const StopRequest stop;
+  // Convex runs have no checkpoint unless one is asked for: Ctrl-C ends them as usual.
+  std::optional<StopRequest> stop;
+  if (!options.is_convex()) stop.emplace();
+  for (const RunPlan& plan : plans) check_directory(plan.directory, options);
   if (place.role == Role::starter) {
-    for (const RunPlan& plan : plans) check_directory(plan.directory, options);
     launch_workers(
         {.arguments = arguments, .workers = place.size, .wants_stop = StopRequest::is_made});
     return {};

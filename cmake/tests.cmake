@@ -17,7 +17,7 @@ function(add_room_test name room)
   target_link_libraries(${name} PRIVATE gradwire ${dependencies} ${ARGN} Eigen3::Eigen
                                         GTest::gtest_main)
 
-  set(how DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set(how DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set(alone "Fault*:*/Identity.*")
   gtest_discover_tests(${name} ${how} TEST_FILTER "-*Thread*:*Slow.*:${alone}")
   gtest_discover_tests(${name} ${how} TEST_FILTER "${alone}:-*Thread*" PROPERTIES RUN_SERIAL TRUE)

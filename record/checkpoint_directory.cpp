@@ -1,12 +1,13 @@
 #include "record/checkpoint_directory.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
 #include "gradwire/file/file_failure.h"
-#include "record/fields.h"
 
 namespace gradwire::record {
 namespace {
@@ -29,6 +30,8 @@ std::map<std::uint64_t, std::filesystem::path> list(const std::filesystem::path&
   return found;
 }
 
+}  // namespace
+
 std::string differences(const Json& then, const Json& now) {
   std::string list;
   for (const auto& [name, value] : now.items()) {
@@ -38,8 +41,6 @@ std::string differences(const Json& then, const Json& now) {
   }
   return list;
 }
-
-}  // namespace
 
 std::vector<WholeCheckpoint> whole_checkpoints(const std::filesystem::path& directory) {
   std::vector<WholeCheckpoint> whole;
@@ -66,17 +67,26 @@ void complete_checkpoint(const std::filesystem::path& place, std::uint64_t step,
 
 Json read_manifest(const WholeCheckpoint& checkpoint, const Json& configuration) {
   Json manifest = read_json_file(checkpoint.place / kManifest);
-  const std::string differs = differences(field<Json>(manifest, "configuration"), configuration);
+  if (!manifest.contains("configuration")) {
+    fail_file(checkpoint.place / kManifest, "is no manifest: it has no configuration");
+  }
+  const std::string differs = differences(manifest["configuration"], configuration);
   if (!differs.empty()) fail_file(checkpoint.place, "is of another run: " + differs);
   return manifest;
 }
 
 void remove_old_checkpoints(const std::filesystem::path& directory, std::size_t kept,
                             std::optional<std::uint64_t> best) {
-  auto found = list(directory);
+  const std::vector<WholeCheckpoint> whole = whole_checkpoints(directory);
+  std::set<std::uint64_t> stay;
+  for (std::size_t i = whole.size() - std::min(kept, whole.size()); i < whole.size(); ++i) {
+    stay.insert(whole[i].step);
+  }
+  if (best) stay.insert(*best);
   std::error_code ignored;
-  for (std::size_t left = found.size(); const auto& [step, place] : found) {
-    if (left-- <= kept || step == best) continue;
+  for (const auto& [step, place] : list(directory)) {
+    const bool is_whole = std::filesystem::exists(place / kManifest, ignored);
+    if (is_whole && stay.contains(step)) continue;
     std::filesystem::remove(place / kManifest, ignored);  // first: a rest is no checkpoint
     std::filesystem::remove_all(place, ignored);
   }

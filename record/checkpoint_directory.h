@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "record/json_file.h"
@@ -34,8 +35,11 @@ void complete_checkpoint(const std::filesystem::path& place, std::uint64_t step,
 // the list of what differs.
 Json read_manifest(const WholeCheckpoint& checkpoint, const Json& configuration);
 
-// Removes all but the last ones and the best one. What cannot be removed takes room and does no
-// harm.
+// What a configuration has now that it did not have then: "seed was 1 and is 2". Empty if nothing.
+std::string differences(const Json& then, const Json& now);
+
+// Removes all whole ones but the last and the best one, and those that are not whole. What cannot
+// be removed takes room and does no harm.
 void remove_old_checkpoints(const std::filesystem::path& directory, std::size_t kept,
                             std::optional<std::uint64_t> best = {});
 

@@ -35,6 +35,15 @@ TEST_F(CheckpointDirectory, TheLastOnesAndTheBestStay) {
   EXPECT_EQ(steps(), (std::vector<std::uint64_t>{2, 4, 5}));
 }
 
+TEST_F(CheckpointDirectory, WhatIsNotWholeIsRemovedAndDoesNotCount) {
+  make(4);
+  make(5);
+  begin_checkpoint(place_, 9);
+  remove_old_checkpoints(place_, 1);
+  EXPECT_EQ(steps(), (std::vector<std::uint64_t>{5}));
+  EXPECT_FALSE(std::filesystem::exists(place_ / "step-9"));
+}
+
 TEST_F(CheckpointDirectory, AnotherConfigurationIsRefusedWithWhatDiffers) {
   make(7);
   const WholeCheckpoint checkpoint = whole_checkpoints(place_).back();

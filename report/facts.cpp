@@ -75,6 +75,8 @@ std::vector<Fact> facts_of(std::span<const Run> runs) {
       {"Parameters", count(&record::RunRecord::parameters)},
       {"Batch per worker", configured(runs, "batch")},
       {"Learning rate", configured(runs, "learning_rate")},
+      {"Optimiser", configured(runs, "optimiser")},
+      {"Schedule", configured(runs, "schedule")},
       {"Split", configured(runs, "split")},
       {"Topology", configured(runs, "topology")},
       {"Transport", configured(runs, "transport")},

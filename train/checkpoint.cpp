@@ -112,10 +112,20 @@ void load_statistics(const std::filesystem::path& path, Learner& learner) {
 
 Json optional_step(const std::optional<std::uint64_t>& step) { return step ? Json(*step) : Json(); }
 
+Progress progress_of(const Json& manifest, std::uint64_t step) {
+  Progress progress{.step = step,
+                    .metrics = record::metrics_from(record::field<Json>(manifest, "metrics")),
+                    .best = record::metrics_from(record::field<Json>(manifest, "best"))};
+  const Json best_step = record::field<Json>(manifest, "best_step");
+  if (!best_step.is_null())
+    progress.best_step = record::field<std::uint64_t>(manifest, "best_step");
+  return progress;
+}
+
 }  // namespace
 
-bool is_better(const record::Metrics& metrics, const record::Metrics& than) {
-  if (metrics.accuracy != than.accuracy) return metrics.accuracy > than.accuracy;
+bool is_better(const record::Metrics& metrics, const record::Metrics& than, bool by_accuracy) {
+  if (by_accuracy && metrics.accuracy != than.accuracy) return metrics.accuracy > than.accuracy;
   if (!metrics.test_loss || !than.test_loss) return metrics.test_loss.has_value();
   return *metrics.test_loss < *than.test_loss;
 }
@@ -167,13 +177,7 @@ std::optional<Progress> load_checkpoint(Communicator& communicator,
       record::field<std::string>(manifest, "replica_hash")) {
     fail_file(place / kModel, "is not the model that the manifest names");
   }
-  Progress progress{.step = found.back().step,
-                    .metrics = record::metrics_from(record::field<Json>(manifest, "metrics")),
-                    .best = record::metrics_from(record::field<Json>(manifest, "best"))};
-  if (!manifest["best_step"].is_null()) {
-    progress.best_step = record::field<std::uint64_t>(manifest, "best_step");
-  }
-  return progress;
+  return progress_of(manifest, found.back().step);
 }
 
 }  // namespace gradwire::train

@@ -45,8 +45,8 @@ std::optional<Progress> load_checkpoint(Communicator& communicator,
                                         const CheckpointOptions& options, Learner& learner,
                                         Method& method);
 
-// Higher accuracy, or lower loss where there is none.
-bool is_better(const record::Metrics& metrics, const record::Metrics& than);
+// A higher accuracy, and a lower test loss where that is equal or does not count.
+bool is_better(const record::Metrics& metrics, const record::Metrics& than, bool by_accuracy);
 
 // Of parameters and the optimiser's memories: the same on all ranks at every step.
 std::uint64_t replica_hash(Learner& learner);

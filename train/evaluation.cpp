@@ -16,11 +16,11 @@ constexpr std::size_t kBatch = 200;
 }  // namespace
 
 Evaluation::Evaluation(Communicator& communicator, const data::Source& source, Model& model,
-                       bool rank_has_samples)
+                       float weight)
     : communicator_(communicator),
       source_(source),
       model_(model),
-      weight_(rank_has_samples ? 1.0F : 0.0F),
+      weight_(weight),
       mean_(model.statistics().size()) {
   if (mean_.empty()) return;
   exchange_ = make_exchange(communicator, {{"running statistics", mean_.size()}},

@@ -17,14 +17,14 @@ namespace gradwire::train {
 
 class Evaluation {
  public:
-  // `rank_has_samples`: a rank without has no statistics to average either.
-  Evaluation(Communicator& communicator, const data::Source& source, Model& model,
-             bool rank_has_samples);
+  // `weight` is what this rank's statistics count: zero for one without samples.
+  Evaluation(Communicator& communicator, const data::Source& source, Model& model, float weight);
 
   // Test loss and accuracy, the same on all ranks. The model's own statistics stay as they are.
   record::Metrics run(std::uint64_t step);
 
-  // The mean over the ranks.
+  // The mean over the ranks: found now, or when it was last found.
+  std::span<const float> last_mean() const { return mean_; }
   std::span<const float> mean_statistics(std::uint64_t step);
 
   // Bytes that averaging took since this was last called.

@@ -110,6 +110,7 @@ void Learner::take_step(Method& method, std::uint64_t step, Step& done) {
                       old_gradient_seconds += seconds_since(begin);
                     },
                 .moved_squared = moved_squared_});
+  copy(model_->statistics(), statistics_before_);
   std::ranges::fill(model_->gradients(), 0.0F);
   Submission submission(*this, method);
   const Score score = learn(step, [&](std::size_t parameter) { submission.ready(parameter); });
@@ -118,7 +119,11 @@ void Learner::take_step(Method& method, std::uint64_t step, Step& done) {
   const MethodReport report = method.finish();
   start = Clock::now();
   record::note_report(report, record);
-  if (!record.poisoned) move(traits, record.learning_rate);
+  if (record.poisoned) {
+    std::ranges::copy(statistics_before_, model_->statistics().begin());
+  } else {
+    move(traits, record.learning_rate);
+  }
   record.seconds.compute += seconds_since(start) + old_gradient_seconds;
 
   done.tally = {.loss = score.loss, .samples = score.count};

@@ -60,7 +60,8 @@ class Learner {
   data::Batch batch_;
   std::vector<std::span<const float>> parameters_;  // as a method takes them
   double moved_squared_ = 0;
-  std::vector<float> kept_values_;  // while the model is elsewhere
+  std::vector<float> statistics_before_;  // of the step: one that is poisoned changes nothing
+  std::vector<float> kept_values_;        // while the model is elsewhere
   std::vector<float> kept_gradients_;
   std::vector<float> kept_statistics_;
 };

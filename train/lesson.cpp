@@ -15,16 +15,18 @@ Lesson::Lesson(std::shared_ptr<const data::Source> from, const LessonOptions& ho
                 " samples, too few for " + std::to_string(workers) + " workers");
   }
   shards = data::split_rows(options.split, source->labels(), workers, options.seed);
-}
-
-std::uint64_t Lesson::steps_per_epoch() const {
-  return data::Sampler(shards, options.batch * options.accumulate, options.seed, 0)
-      .steps_per_epoch();
+  steps_per_epoch_ =
+      data::Sampler(shards, options.batch * options.accumulate, options.seed, 0).steps_per_epoch();
 }
 
 std::optional<std::size_t> Lesson::worker_of(std::size_t rank) const {
   if (rank == options.silent_rank) return std::nullopt;
   return options.silent_rank && rank > *options.silent_rank ? rank - 1 : rank;
+}
+
+float Lesson::weight_of(std::size_t rank) const {
+  const auto worker = worker_of(rank);
+  return worker ? static_cast<float>(shards[*worker].weight) : 0.0F;
 }
 
 RatePlan Lesson::rate_plan(std::uint64_t steps) const {

@@ -41,10 +41,15 @@ struct Lesson {
 
   Lesson(std::shared_ptr<const data::Source> from, const LessonOptions& how);
 
-  std::uint64_t steps_per_epoch() const;
+  std::uint64_t steps_per_epoch() const { return steps_per_epoch_; }
   // Its place among the ranks that have samples; nothing for the one that has none.
   std::optional<std::size_t> worker_of(std::size_t rank) const;
+  // What a rank's samples count in a mean over the ranks.
+  float weight_of(std::size_t rank) const;
   RatePlan rate_plan(std::uint64_t steps) const;
+
+ private:
+  std::uint64_t steps_per_epoch_;
 };
 
 }  // namespace gradwire::train

@@ -135,13 +135,10 @@ void Optimiser::step_sgd(float rate, std::span<float> gradient, std::span<float>
     }
     return;
   }
-  const float ahead = options_.nesterov ? momentum : 0;
-  const float own = options_.nesterov ? 1.0F : 0.0F;
-  const float kept = options_.nesterov ? ahead : 1.0F;
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     const float slope = gradient[i] + decay * parameters[i];
     momentum_[i] = momentum * momentum_[i] + slope;
-    parameters[i] -= rate * (own * slope + kept * momentum_[i]);
+    parameters[i] -= rate * (options_.nesterov ? slope + momentum * momentum_[i] : momentum_[i]);
   }
 }
 

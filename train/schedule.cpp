@@ -43,21 +43,25 @@ Schedule parse_schedule(std::string_view text) {
                    {"constant", "step", "cosine"});
 }
 
+// In whole steps: epochs are seldom exact in binary.
 double RatePlan::at(std::uint64_t step) const {
-  const double per_epoch = static_cast<double>(steps_per_epoch);
-  const double epoch = static_cast<double>(step) / per_epoch;
+  const auto whole_steps = [&](double epochs) {
+    return static_cast<std::uint64_t>(std::llround(epochs * static_cast<double>(steps_per_epoch)));
+  };
+  const std::uint64_t warmup = whole_steps(warmup_epochs);
   // The first step of a warm-up has a rate above zero, too.
-  if (epoch < warmup_epochs)
-    return rate * (epoch + 1 / per_epoch) / (warmup_epochs + 1 / per_epoch);
-  const double since = epoch - warmup_epochs;
+  if (step < warmup) return rate * static_cast<double>(step + 1) / static_cast<double>(warmup + 1);
+  const std::uint64_t since = step - warmup;
   switch (schedule.kind) {
     case Schedule::Kind::constant:
       break;
-    case Schedule::Kind::step:
-      return rate * std::pow(schedule.factor, std::floor(since / schedule.every_epochs));
+    case Schedule::Kind::step: {
+      const std::uint64_t every = std::max<std::uint64_t>(whole_steps(schedule.every_epochs), 1);
+      return rate * std::pow(schedule.factor, static_cast<double>(since / every));
+    }
     case Schedule::Kind::cosine: {
-      const double all = static_cast<double>(steps) / per_epoch - warmup_epochs;
-      const double share = all > 0 ? std::min(since / all, 1.0) : 1.0;
+      const std::uint64_t all = steps > warmup ? steps - warmup : 1;
+      const double share = std::min(static_cast<double>(since) / static_cast<double>(all), 1.0);
       const double wave = (1 + std::cos(std::numbers::pi * share)) / 2;
       return rate * (schedule.last + (1 - schedule.last) * wave);
     }

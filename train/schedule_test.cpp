@@ -26,6 +26,10 @@ TEST(Schedule, StepsGoDownByTheFactor) {
   EXPECT_EQ(steps.at(60), 0.5);
 }
 
+TEST(Schedule, StepsComeInTimeAfterPartsOfEpochs) {
+  EXPECT_NEAR(plan("step(every=0.1, factor=0.5)").at(3), 0.25, 1e-12);
+}
+
 TEST(Schedule, CosineGoesFromAllToTheLast) {
   EXPECT_EQ(plan("cosine").at(0), 2);
   EXPECT_NEAR(plan("cosine").at(50), 1, 1e-12);

@@ -58,12 +58,13 @@ class Training {
         learner_(lesson, communicator.rank(), options.steps),
         method_(method_for(communicator, learner_, lesson, options)),
         evaluation_(communicator, *lesson.source, learner_.model(),
-                    lesson.worker_of(communicator.rank()).has_value()),
+                    lesson.weight_of(communicator.rank())),
         log_(communicator) {}
 
   TrainingResult run() {
     if (options_.resume) resume();
     resumed_from_ = progress_.step;
+    met_at_ = progress_.step;
     check_same("what they begin with");
     if (is_first() && options_.on_ready) options_.on_ready(resumed_from_);
     if (is_first()) log_.open(options_.directory / record::kStepsFile, resumed_from_);
@@ -92,7 +93,7 @@ class Training {
     progress_ = *found;
     if (progress_.step <= options_.steps) return;
     throw Error("the newest checkpoint is that of step " + std::to_string(progress_.step) +
-                ", which is behind the last one asked for, " + std::to_string(options_.steps) +
+                ", which is after the last one asked for, " + std::to_string(options_.steps) +
                 ": ask for more steps, or for another directory");
   }
 
@@ -115,7 +116,10 @@ class Training {
     const Evaluation::Bytes bytes = evaluation_.take_bytes();
     log_.last().bytes_up += bytes.sent;
     log_.last().bytes_down += bytes.received;
-    if (!is_saved || !is_better(progress_.metrics, progress_.best)) return;
+    evaluated_at_ = progress_.step;
+    // The likeliest token is not what a model of text is judged by.
+    const bool by_accuracy = lesson_.source->shape().kind != data::SampleShape::Kind::text;
+    if (!is_saved || !is_better(progress_.metrics, progress_.best, by_accuracy)) return;
     progress_.best = progress_.metrics;
     progress_.best_step = progress_.step;
   }
@@ -174,7 +178,9 @@ class Training {
                           .final = progress_.metrics};
     if (is_stopped_) return result;
     check_same("the model that they end with");
-    const auto statistics = evaluation_.mean_statistics(progress_.step);
+    const auto statistics = evaluated_at_ == progress_.step
+                                ? evaluation_.last_mean()
+                                : evaluation_.mean_statistics(progress_.step);
     result.model_hash = record::hash_text(
         checksum(std::as_bytes(statistics), checksum(std::as_bytes(learner_.model().values()), 0)));
     if (!is_first()) return result;
@@ -206,6 +212,7 @@ class Training {
   record::StepLog log_;
   Progress progress_;
   std::uint64_t resumed_from_ = 0;
+  std::optional<std::uint64_t> evaluated_at_;  // the last time, in this process
   bool is_stopped_ = false;
   std::uint64_t next_meeting_ = 0;  // the same on all ranks
   std::uint64_t met_at_ = 0;        // at which step
@@ -215,6 +222,12 @@ class Training {
 };
 
 }  // namespace
+
+void check_training(Communicator& communicator, const Lesson& lesson,
+                    const TrainingOptions& options) {
+  const Learner learner(lesson, communicator.rank(), options.steps);
+  method_for(communicator, learner, lesson, options);
+}
 
 TrainingResult train(Communicator& communicator, const Lesson& lesson,
                      const TrainingOptions& options) {

@@ -20,7 +20,7 @@ namespace gradwire::train {
 
 // How a run is doing, for people.
 struct Report {
-  std::uint64_t step = 0;         // how many were done
+  std::uint64_t step = 0;  // how many were done
   std::uint64_t parameters = 0;
   double loss = 0;                // the mean since the last report
   record::Metrics metrics = {};   // of the last evaluation
@@ -64,6 +64,11 @@ struct TrainingResult {
   record::Metrics final = {};
   std::vector<record::StepRecord> steps = {};
 };
+
+// Throws what train() would throw for a method that does not suit the model, the optimiser or the
+// topology, before anything is done. All ranks call it.
+void check_training(Communicator& communicator, const Lesson& lesson,
+                    const TrainingOptions& options);
 
 // Throws Error where ranks differ and for what the method's traits forbid, what make_method throws,
 // FileError, and PeerError.
