@@ -30,6 +30,7 @@ using record::Json;
 
 constexpr double kEpochsUsual = 3;
 constexpr std::size_t kBatchUsual = 64;
+constexpr std::size_t kBatchUsualOfText = 16;  // a sample of text is many tokens
 constexpr std::uint64_t kEvaluationsLeast = 5;
 constexpr std::size_t kContextUsual = 128;
 
@@ -54,21 +55,23 @@ data::SourceOptions source_options(const TrainOptions& options) {
           .augment = !options.network.no_augmentation};
 }
 
-train::LessonOptions lesson_options(const TrainOptions& options, const WorkerPlace& place) {
+train::LessonOptions lesson_options(const TrainOptions& options, const WorkerPlace& place,
+                                    bool is_text) {
   const NetworkOptions& network = options.network;
-  train::LessonOptions lesson{.model = options.model,
-                              .split = data::parse_split(options.split),
-                              .ranks = place.size,
-                              .batch = options.batch.value_or(kBatchUsual),
-                              .accumulate = network.accumulate,
-                              .optimiser = train::parse_optimiser(network.optimiser),
-                              .regulariser = convex::parse_regulariser(options.regulariser_spec()),
-                              .clip = network.clip,
-                              .schedule = train::parse_schedule(network.schedule),
-                              .warmup_epochs = network.warmup_epochs,
-                              .operation_threads = network.threads.value_or(std::max<std::size_t>(
-                                  machine_threads() / workers_here(place), 1)),
-                              .seed = options.seed};
+  train::LessonOptions lesson{
+      .model = options.model,
+      .split = data::parse_split(options.split),
+      .ranks = place.size,
+      .batch = options.batch.value_or(is_text ? kBatchUsualOfText : kBatchUsual),
+      .accumulate = network.accumulate,
+      .optimiser = train::parse_optimiser(network.optimiser),
+      .regulariser = convex::parse_regulariser(options.regulariser_spec()),
+      .clip = network.clip,
+      .schedule = train::parse_schedule(network.schedule),
+      .warmup_epochs = network.warmup_epochs,
+      .operation_threads = network.threads.value_or(
+          std::max<std::size_t>(machine_threads() / workers_here(place), 1)),
+      .seed = options.seed};
   const bool is_sgd = lesson.optimiser.kind == train::OptimiserOptions::Kind::sgd;
   lesson.learning_rate = network.learning_rate.value_or(is_sgd ? 0.05 : 0.001);
   if (options.workers.dedicated_server) lesson.silent_rank = options.workers.server_rank();
@@ -194,11 +197,11 @@ std::vector<FinishedRun> run_network(const TrainOptions& options, std::span<cons
                                      const WorkerPlace& place, const Console& console) {
   const std::shared_ptr<const data::Source> source =
       data::open_source(options.data_or_usual(), source_options(options));
-  if (source->shape().kind != data::SampleShape::Kind::text &&
-      (options.network.words || options.network.context)) {
+  const bool is_text = source->shape().kind == data::SampleShape::Kind::text;
+  if (!is_text && (options.network.words || options.network.context)) {
     throw UsageError("--context and --words are for text, and " + source->name() + " is none");
   }
-  const train::Lesson lesson(source, lesson_options(options, place));
+  const train::Lesson lesson(source, lesson_options(options, place, is_text));
   FirstRank first(options, lesson, place, console);
   std::vector<FinishedRun> runs;
   std::atomic<bool> is_stopped = false;
