@@ -106,9 +106,11 @@ class Training {
     const bool evaluates = is_last || is_due(progress_.step, options_.evaluate_every);
     const bool saves = is_due(progress_.step, options_.checkpoint_every);
     if (!evaluates && !saves && progress_.step < next_meeting_) return;
+    const double seconds = std::chrono::duration<double>(Clock::now() - last_meeting_).count();
     if (evaluates) evaluate(saves);
-    meet(evaluates);
+    meet(evaluates, seconds);
     if (saves || is_stopped_) save();
+    last_meeting_ = Clock::now();
   }
 
   void evaluate(bool is_saved) {
@@ -125,10 +127,10 @@ class Training {
   }
 
   // Steps are written down, and all ranks learn whether one of them wants to stop and when they
-  // meet again: rank 0 looks at its clock for that. What the clock says changes no model.
-  void meet(bool has_metrics) {
-    constexpr double kInterval = 0.5;  // seconds
-    const double seconds = std::chrono::duration<double>(Clock::now() - last_meeting_).count();
+  // meet again: rank 0 looks at its clock for that. What the clock says changes no model. `seconds`
+  // are those of the steps since the last meeting.
+  void meet(bool has_metrics, double seconds) {
+    constexpr double kInterval = 0.5;
     const std::uint64_t steps = std::max<std::uint64_t>(progress_.step - met_at_, 1);
     const double per_step = std::max(seconds / static_cast<double>(steps), 1e-6);
     const std::array<std::uint64_t, 2> own = {
@@ -139,7 +141,6 @@ class Training {
     next_meeting_ = progress_.step + std::min(sums[1], 2 * steps);
     if (is_first() && options_.on_report) report(seconds, per_step);
     met_at_ = progress_.step;
-    last_meeting_ = Clock::now();
   }
 
   void report(double seconds, double per_step) {
