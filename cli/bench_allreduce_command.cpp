@@ -179,10 +179,7 @@ void run(BenchAllreduceCommand command, const CLI::App& parsed, const Console& c
   command.bench.server = command.workers.server_rank();
   command.bench.server_contributes = !command.workers.dedicated_server;
   Measurement measurement;
-  run_workers({.place = place,
-               .interface = command.workers.interface,
-               .silence_max = command.workers.silence_max(),
-               .seed = command.bench.seed},
+  run_workers(workers_options(command.workers, place, command.bench.seed),
               [&](Communicator& communicator) {
                 Measurement own = measure(communicator, command, methods, console);
                 if (communicator.rank() == 0) measurement = std::move(own);

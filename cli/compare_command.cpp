@@ -44,10 +44,7 @@ Json to_json(std::span<const FinishedRun> runs) {
                   {"compression_ratio", record::compression_ratio(run.record)}};
     for (const record::Bandwidth& link : record::kBandwidths) {
       entry["predicted_step_ms"][link.name] =
-          1e3 *
-          record::predicted_seconds(run.record.seconds, run.record.bytes_up_per_worker,
-                                    run.record.bytes_down_per_worker, link.bits_per_second) /
-          static_cast<double>(run.record.steps);
+          1e3 * record::predicted_step_seconds(run.record, link.bits_per_second);
     }
     const Json record = record::to_json(run.record);
     for (const auto& [field, value] : record.items()) entry[field] = value;

@@ -91,10 +91,7 @@ std::vector<std::string> time_cells(const FinishedRun& run) {
     cells.push_back(fixed(1e3 * seconds / steps, 2));
   }
   for (const record::Bandwidth& link : record::kBandwidths) {
-    const double seconds =
-        record::predicted_seconds(record.seconds, record.bytes_up_per_worker,
-                                  record.bytes_down_per_worker, link.bits_per_second);
-    cells.push_back(fixed(1e3 * seconds / steps, 1));
+    cells.push_back(fixed(1e3 * record::predicted_step_seconds(record, link.bits_per_second), 1));
   }
   return cells;
 }

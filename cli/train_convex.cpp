@@ -149,11 +149,7 @@ std::vector<FinishedRun> run_convex(const TrainOptions& options, std::span<const
   const convex::Experiment experiment(load_data(options, asked.loss), asked);
   std::vector<FinishedRun> runs;
   run_workers(
-      {.place = place,
-       .interface = options.workers.interface,
-       .silence_max = options.workers.silence_max(),
-       .seed = options.seed},
-      [&](Communicator& communicator) {
+      workers_options(options.workers, place, options.seed), [&](Communicator& communicator) {
         FirstRank first(options, experiment, place, console);
         for (const RunPlan& plan : plans) {
           const auto training = training_options(options, plan, experiment);

@@ -206,11 +206,7 @@ std::vector<FinishedRun> run_network(const TrainOptions& options, std::span<cons
   std::vector<FinishedRun> runs;
   std::atomic<bool> is_stopped = false;
   run_workers(
-      {.place = place,
-       .interface = options.workers.interface,
-       .silence_max = options.workers.silence_max(),
-       .seed = options.seed},
-      [&](Communicator& communicator) {
+      workers_options(options.workers, place, options.seed), [&](Communicator& communicator) {
         if (plans.size() > 1) {  // none is done in vain because another one cannot be
           for (const RunPlan& plan : plans) {
             train::check_training(communicator, lesson, training_options(options, plan, lesson));

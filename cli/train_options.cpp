@@ -77,7 +77,8 @@ void add_step_options(CLI::App& app, TrainOptions& options) {
   auto* full = app.add_flag("--full-batch", options.full_batch,
                             "Every worker uses all its rows in every step: the default of "
                             "logistic and least-squares");
-  app.add_option("--batch", options.batch, "Samples of every worker for a step [64 for networks, 16 of text]")
+  app.add_option("--batch", options.batch,
+                 "Samples of every worker for a step [64 for networks, 16 of text]")
       ->transform(whole_number(1, kBatchMax))
       ->excludes(full)
       ->type_name("N");

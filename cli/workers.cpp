@@ -89,6 +89,14 @@ std::unique_ptr<Transport> make_process_transport(const WorkersOptions& options)
 
 }  // namespace
 
+WorkersOptions workers_options(const WorkerOptions& given, const WorkerPlace& place,
+                               std::uint64_t seed) {
+  return {.place = place,
+          .interface = given.interface,
+          .silence_max = given.silence_max(),
+          .seed = seed};
+}
+
 void run_workers(const WorkersOptions& options, const Work& work) {
   GW_CHECK(options.place.role != Role::starter);
   FirstFailure failure;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 
+#include "cli/worker_options.h"
 #include "cli/worker_place.h"
 #include "gradwire/collective/communicator.h"
 
@@ -19,6 +20,10 @@ struct WorkersOptions {
   std::chrono::milliseconds silence_max{60000};  // also the longest wait for ranks at the start
   std::uint64_t seed = 0;
 };
+
+// From a command's options.
+WorkersOptions workers_options(const WorkerOptions& given, const WorkerPlace& place,
+                               std::uint64_t seed);
 
 // What one worker does, on a thread of its own. A worker that throws ends the others, too.
 using Work = std::function<void(Communicator&)>;

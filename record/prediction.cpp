@@ -10,6 +10,12 @@ double predicted_seconds(const Seconds& measured, std::uint64_t bytes_up, std::u
   return measured.compute + measured.encode + measured.decode + bits / bits_per_second;
 }
 
+double predicted_step_seconds(const RunRecord& run, double bits_per_second) {
+  return predicted_seconds(run.seconds, run.bytes_up_per_worker, run.bytes_down_per_worker,
+                           bits_per_second) /
+         static_cast<double>(run.steps);
+}
+
 double ring_bytes(std::uint64_t parameters, std::size_t workers) {
   const auto ranks = static_cast<double>(workers);
   return 2 * sizeof(float) * static_cast<double>(parameters) * (ranks - 1) / ranks;

@@ -24,6 +24,9 @@ inline constexpr std::array<Bandwidth, 3> kBandwidths = {
 double predicted_seconds(const Seconds& measured, std::uint64_t bytes_up, std::uint64_t bytes_down,
                          double bits_per_second);
 
+// Seconds of a run's step at the link's rate, the mean over its steps.
+double predicted_step_seconds(const RunRecord& run, double bits_per_second);
+
 // What one worker sends for a step in a ring allreduce of 32-bit floats.
 double ring_bytes(std::uint64_t parameters, std::size_t workers);
 

@@ -5,9 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "gradwire/file/atomic_file.h"
 #include "gradwire/file/file_failure.h"
-#include "gradwire/file/read_file.h"
 #include "gradwire/method/state.h"
 #include "gradwire/method/state_file.h"
 #include "gradwire/wire/frame.h"
@@ -26,18 +24,6 @@ constexpr const char* kStatistics = "running statistics";
 
 std::string statistics_file(std::size_t rank, std::size_t ranks) {
   return "statistics-rank" + std::to_string(rank) + "-of-" + std::to_string(ranks) + ".gws";
-}
-
-void write_state(const std::filesystem::path& path, const MethodState& state) {
-  AtomicFile file(path);
-  file.write(to_bytes(state));
-  file.commit();
-}
-
-MethodState read_state(const std::filesystem::path& path) {
-  Decoded<MethodState> state = parse_state(read_file(path));
-  if (!state) fail_file(path, state.error());
-  return std::move(*state);
 }
 
 StateArray to_array(const std::string& memory, const Parameter& parameter,

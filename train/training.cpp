@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "gradwire/collective/rank_sums.h"
+#include "gradwire/method/step_order.h"
 #include "gradwire/wire/frame.h"
 #include "record/checkpoint_directory.h"
 #include "record/hash_text.h"
@@ -25,12 +26,6 @@ using Clock = std::chrono::steady_clock;
 std::size_t group_elements(std::size_t elements) {
   constexpr std::size_t kGroups = 4;
   return std::clamp(elements / kGroups, std::size_t{1} << 18, std::size_t{1} << 20);
-}
-
-std::size_t total_elements(const std::vector<MethodTensor>& tensors) {
-  std::size_t elements = 0;
-  for (const MethodTensor& tensor : tensors) elements += tensor.elements();
-  return elements;
 }
 
 std::unique_ptr<Method> method_for(Communicator& communicator, const Learner& learner,

@@ -86,15 +86,14 @@ void check_all_there(const fs::path& directory, std::size_t ranks) {
                            " ranks are needed, and these are missing: " + missing);
 }
 
-MethodState read_state(const fs::path& directory, std::size_t rank, std::size_t ranks) {
+MethodState read_state_of(const fs::path& directory, std::size_t rank, std::size_t ranks) {
   const fs::path path = directory / state_file_name(rank, ranks);
-  Decoded<MethodState> state = parse_state(read_file(path));
-  if (!state) fail_file(path, state.error());
-  if (state->rank != rank || state->ranks != ranks) {
-    fail_file(path, "is the state of rank " + std::to_string(state->rank) + " of " +
-                        std::to_string(state->ranks) + ", not of the one that its name tells");
+  MethodState state = read_state(path);
+  if (state.rank != rank || state.ranks != ranks) {
+    fail_file(path, "is the state of rank " + std::to_string(state.rank) + " of " +
+                        std::to_string(state.ranks) + ", not of the one that its name tells");
   }
-  return std::move(*state);
+  return state;
 }
 
 // Whether arrays of this memory hold all of the piece.
@@ -129,26 +128,36 @@ bool covers(const MethodState& state, const std::vector<TensorPiece>& owned) {
 
 }  // namespace
 
+void write_state(const fs::path& path, const MethodState& state) {
+  AtomicFile file(path);
+  file.write(to_bytes(state));
+  file.commit();
+}
+
+MethodState read_state(const fs::path& path) {
+  Decoded<MethodState> state = parse_state(read_file(path));
+  if (!state) fail_file(path, state.error());
+  return std::move(*state);
+}
+
 std::string state_file_name(std::size_t rank, std::size_t ranks) {
   return "method-rank" + std::to_string(rank) + "-of-" + std::to_string(ranks) + ".gws";
 }
 
 void save_method(const Method& method, const fs::path& directory, std::size_t rank,
                  std::size_t ranks) {
-  AtomicFile file(directory / state_file_name(rank, ranks));
-  file.write(to_bytes(method.save()));
-  file.commit();
+  write_state(directory / state_file_name(rank, ranks), method.save());
 }
 
 void load_method(Method& method, const fs::path& directory, std::size_t rank, std::size_t ranks) {
   if (is_there(directory / state_file_name(rank, ranks))) {
-    const MethodState state = read_state(directory, rank, ranks);
+    const MethodState state = read_state_of(directory, rank, ranks);
     if (covers(state, method.owned())) return method.load(state);
   }
   const std::size_t old_ranks = choose_saved_number(directory, ranks);
   check_all_there(directory, old_ranks);
   std::vector<MethodState> old;
-  for (std::size_t i = 0; i < old_ranks; ++i) old.push_back(read_state(directory, i, old_ranks));
+  for (std::size_t i = 0; i < old_ranks; ++i) old.push_back(read_state_of(directory, i, old_ranks));
   method.load(reshare(old, rank, ranks));
 }
 

@@ -9,6 +9,10 @@
 
 namespace gradwire {
 
+// One state as a file, which appears whole or not at all. Throw FileError.
+void write_state(const std::filesystem::path& path, const MethodState& state);
+MethodState read_state(const std::filesystem::path& path);
+
 // "method-rank3-of-8.gws"
 std::string state_file_name(std::size_t rank, std::size_t ranks);
 
