@@ -18,6 +18,14 @@ std::size_t total_elements(const std::vector<TensorShape>& tensors) {
   return elements;
 }
 
+std::size_t message_bytes_max(const std::vector<TensorShape>& tensors, const TensorCodecs& up) {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    bytes += up.of(i).payload_bytes_max(tensors[i].elements);
+  }
+  return bytes;
+}
+
 std::vector<std::uint64_t> tensor_ids(const std::vector<TensorShape>& tensors) {
   std::vector<std::uint64_t> ids;
   std::set<std::uint64_t> known;
@@ -36,9 +44,17 @@ std::vector<std::uint64_t> tensor_ids(const std::vector<TensorShape>& tensors) {
 }
 
 // What goes down when nobody says.
-std::shared_ptr<const Codec> default_down(Topology topology, std::shared_ptr<const Codec> up) {
-  if (topology == Topology::gather) return make_codec("none");
-  return up;
+TensorCodecs default_down(Topology topology, const TensorCodecs& up) {
+  return topology == Topology::gather ? TensorCodecs(make_codec("none")) : up;
+}
+
+void check_mixed(const ExchangeOptions& options, Topology topology, std::size_t tensors) {
+  GW_CHECK(!options.up && !options.down && !options.keeps_uploads);
+  GW_CHECK(options.each.size() == tensors);
+  if (topology == Topology::ring) {
+    refuse(topology, "tensors with codecs of their own cannot be summed on the way; take scatter, "
+                     "server or gather");
+  }
 }
 
 void check_fit(const ExchangeOptions& options, Topology topology, std::size_t elements) {
@@ -72,13 +88,21 @@ void check_fit(const ExchangeOptions& options, Topology topology, std::size_t el
 
 ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions& options,
                          std::size_t ranks) {
-  GW_CHECK(options.up != nullptr);
+  const bool is_mixed = !options.each.empty();
   const std::size_t elements = total_elements(tensors);
   ExchangeSetup setup;
-  setup.topology = options.topology != Topology::automatic
-                       ? options.topology
-                       : choose_topology(elements, ranks, *options.up, options.down.get());
-  check_fit(options, setup.topology, elements);
+  setup.up = is_mixed ? TensorCodecs(options.each) : TensorCodecs(options.up);
+  setup.topology = options.topology;
+  if (setup.topology == Topology::automatic) {
+    setup.topology =
+        is_mixed ? choose_mixed_topology(message_bytes_max(tensors, setup.up), ranks)
+                 : choose_topology(elements, ranks, *options.up, options.down.get());
+  }
+  if (is_mixed) {
+    check_mixed(options, setup.topology, tensors.size());
+  } else {
+    check_fit(options, setup.topology, elements);
+  }
   if (setup.topology == Topology::server && options.server >= ranks) {
     refuse(setup.topology, "there is no rank " + std::to_string(options.server) + " among " +
                                std::to_string(ranks) + " to be the server");
@@ -87,8 +111,8 @@ ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions
     refuse(setup.topology, "a server that gives no values needs another rank that does");
   }
   const bool is_summed = setup.topology == Topology::ring && options.up->summable_from();
-  setup.up = options.up;
-  setup.down = options.down && !is_summed ? options.down : default_down(setup.topology, options.up);
+  setup.down = options.down && !is_summed ? TensorCodecs(options.down)
+                                          : default_down(setup.topology, setup.up);
   setup.server = options.server;
   setup.server_contributes = options.server_contributes;
   setup.seed = options.seed;
@@ -100,7 +124,7 @@ ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions
   // Cut where both codecs can be cut, and never in the middle of a cache line.
   constexpr std::size_t kLineElements = 16;
   constexpr std::size_t kPieceElementsMax = std::size_t{1} << 16;
-  const std::size_t buckets = std::lcm(setup.up->bucket_elements(), setup.down->bucket_elements());
+  const std::size_t buckets = std::lcm(setup.up.bucket_elements(), setup.down.bucket_elements());
   std::vector<std::size_t> sizes;
   for (const TensorShape& tensor : setup.tensors) sizes.push_back(tensor.elements);
   const bool is_shared = setup.topology == Topology::scatter || setup.topology == Topology::ring;
@@ -125,8 +149,8 @@ std::vector<Fact> facts_of(const ExchangeSetup& setup, const ExchangeOptions& op
   }
   return {
       {"topology", name(setup.topology)},
-      {"uplink codec", setup.up->spec()},
-      {"downlink codec", setup.down->spec()},
+      {"uplink codec", setup.up.spec()},
+      {"downlink codec", setup.down.spec()},
       {"length", std::to_string(total_elements(setup.tensors)) + " elements"},
       {"number of tensors", std::to_string(setup.tensors.size())},
       {"tensors", list},

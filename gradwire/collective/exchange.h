@@ -115,6 +115,10 @@ class WorkerPort {
 struct ExchangeOptions {
   std::shared_ptr<const Codec> up = {};
   std::shared_ptr<const Codec> down = {};  // null: as up, where the topology has a way down
+
+  // Instead of both, a codec for each tensor, up and down; not on a ring.
+  std::vector<std::shared_ptr<const Codec>> each = {};
+
   Topology topology = Topology::automatic;
   std::size_t server = 0;                // the rank that owns all, with Topology::server
   bool server_contributes = true;        // false: it only averages, and gives no values
@@ -159,8 +163,7 @@ class Exchange {
   virtual ~Exchange() = default;
 
   virtual Topology topology() const = 0;
-  virtual const Codec& up() const = 0;
-  virtual const Codec& down() const = 0;
+  virtual const Codec& up(std::size_t tensor) const = 0;  // the uplink's
 
   // Returns at once. What the call points to must stay until finish() returns.
   virtual void start(const ExchangeCall& call) = 0;
@@ -204,6 +207,10 @@ std::size_t segment_elements(std::size_t chunk_elements, bool keeps_uploads = fa
 // downlink's codec if one was asked for.
 Topology choose_topology(std::size_t elements, std::size_t ranks, const Codec& up,
                          const Codec* down);
+
+// The same for messages of that many bytes that cannot be summed and are rounded on the way down
+// as on the way up: where every tensor has a codec of its own.
+Topology choose_mixed_topology(std::size_t message_bytes, std::size_t ranks);
 
 // The cheaper of the topologies that keep the mean exact without summing payloads: gather or
 // scatter.

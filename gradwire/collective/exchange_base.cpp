@@ -32,8 +32,8 @@ ExchangeBase::ExchangeBase(Communicator::Impl& communicator, ExchangeSetup setup
       setup_(std::move(setup)),
       rank_(communicator.transport().rank()),
       ranks_(communicator.transport().size()),
-      up_kind_{.codec = *setup_.up,
-               .fingerprint = fingerprint(setup_.up->spec()),
+      up_kind_{.codecs = setup_.up,
+               .fingerprint = fingerprint(setup_.up.spec()),
                .direction = setup_.topology == Topology::ring ? Direction::hop : Direction::up},
       scales_(setup_.tensors.size()),
       shares_(ranks_),
@@ -102,8 +102,9 @@ void ExchangeBase::check_call(const ExchangeCall& call) const {
 std::size_t ExchangeBase::up_frame_bytes_max(const Segment& segment) const {
   std::size_t bytes = kFrameHeaderBytes + parcel_head_bytes(segment.piece_count);
   for (const Piece& piece : layout().pieces_of(segment)) {
-    bytes += setup_.up->payload_bytes_max(piece.of_tensor.elements,
-                                          setup_.tensors[piece.of_tensor.tensor].elements);
+    const std::size_t tensor = piece.of_tensor.tensor;
+    bytes +=
+        up(tensor).payload_bytes_max(piece.of_tensor.elements, setup_.tensors[tensor].elements);
   }
   return bytes;
 }
@@ -111,9 +112,9 @@ std::size_t ExchangeBase::up_frame_bytes_max(const Segment& segment) const {
 void ExchangeBase::measure_values() {
   if (!contributes(rank_) || call_.is_repeat) return;
   const StopWatch watch(report_.encode_seconds);
-  if (setup_.is_ported && setup_.up->needs_whole_tensor()) prepare_all();
+  if (setup_.is_ported && setup_.up.needs_whole_tensor()) prepare_all();
   for (std::size_t tensor = 0; tensor < scales_.size(); ++tensor) {
-    setup_.up->measure(setup_.is_ported ? call_.means[tensor] : call_.values[tensor],
+    up(tensor).measure(setup_.is_ported ? call_.means[tensor] : call_.values[tensor],
                        rng(tensor, Purpose::uplink, rank_), scales_[tensor]);
   }
 }
@@ -127,7 +128,7 @@ void ExchangeBase::prepare_all() {
 
 // What a piece sends: prepared now, while it is in the cache, unless all had to be before.
 std::span<const float> ExchangeBase::prepared(const TensorPiece& piece) {
-  if (!setup_.is_ported || setup_.up->needs_whole_tensor()) return values(piece);
+  if (!setup_.is_ported || setup_.up.needs_whole_tensor()) return values(piece);
   const std::span<float> gradient = means(piece);
   const std::span<float> target = call_.worker->keeps_values() ? gradient : scratch(piece.elements);
   call_.worker->prepare(piece, gradient, target);
@@ -279,12 +280,14 @@ float ExchangeBase::weigh(std::span<const ParcelReader> parcels) {
   return static_cast<float>(total);
 }
 
-void ExchangeBase::average(std::span<ParcelReader> parcels, std::span<float> mean, float scale) {
+void ExchangeBase::average(const Piece& piece, std::span<ParcelReader> parcels,
+                           std::span<float> mean, float scale) {
+  const Codec& codec = up(piece.of_tensor.tensor);
   std::fill(mean.begin(), mean.end(), 0.0F);
   for (std::size_t peer = 0; peer < ranks_; ++peer) {
     if (!contributes(peer)) continue;
     const float weight = scale * shares_[peer];
-    check(setup_.up->decode_add(parcels[peer].next(), weight, mean, workspace_), peer);
+    check(codec.decode_add(parcels[peer].next(), weight, mean, workspace_), peer);
   }
 }
 
@@ -292,7 +295,7 @@ void ExchangeBase::decode_into_means(const FrameKind& kind, const Segment& segme
                                      ParcelReader parcel, std::size_t sender) {
   const StopWatch watch(report_.decode_seconds);
   for (const Piece& piece : layout().pieces_of(segment)) {
-    decode_mean(kind.codec, parcel.next(), piece.of_tensor, sender);
+    decode_mean(kind.codecs.of(piece.of_tensor.tensor), parcel.next(), piece.of_tensor, sender);
   }
 }
 

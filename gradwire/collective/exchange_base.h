@@ -18,6 +18,7 @@
 #include "gradwire/collective/mail.h"
 #include "gradwire/collective/parcel.h"
 #include "gradwire/collective/progress.h"
+#include "gradwire/collective/tensor_codecs.h"
 #include "gradwire/collective/uploads.h"
 #include "gradwire/core/check.h"
 #include "gradwire/wire/frame.h"
@@ -28,8 +29,8 @@ namespace gradwire {
 struct ExchangeSetup {
   std::vector<TensorShape> tensors;
   std::vector<std::uint64_t> tensor_ids;
-  std::shared_ptr<const Codec> up;
-  std::shared_ptr<const Codec> down;
+  TensorCodecs up;
+  TensorCodecs down;
   Topology topology = Topology::scatter;
   std::size_t server = 0;
   bool server_contributes = true;
@@ -68,7 +69,7 @@ struct Written {
 
 // What all frames of one way have in common.
 struct FrameKind {
-  const Codec& codec;
+  const TensorCodecs& codecs;
   std::uint64_t fingerprint;
   Direction direction;
 };
@@ -80,8 +81,7 @@ class ExchangeBase : public Exchange, public Job {
   ~ExchangeBase() override { GW_CHECK(!is_started_); }
 
   Topology topology() const final { return setup_.topology; }
-  const Codec& up() const final { return *setup_.up; }
-  const Codec& down() const final { return *setup_.down; }
+  const Codec& up(std::size_t tensor) const final { return setup_.up.of(tensor); }
 
   void start(const ExchangeCall& call) final;
   ExchangeReport finish() final;
@@ -101,6 +101,8 @@ class ExchangeBase : public Exchange, public Job {
 
   const ExchangeSetup& setup() const { return setup_; }
   const Layout& layout() const { return setup_.layout; }
+  const TensorCodecs& ups() const { return setup_.up; }
+  const TensorCodecs& downs() const { return setup_.down; }
   const ExchangeCall& call() const { return call_; }
   ExchangeReport& report() { return report_; }
   Station& station() { return *station_; }
@@ -144,7 +146,7 @@ class ExchangeBase : public Exchange, public Job {
     const std::span<const Piece> pieces = layout().pieces_of(segment);
     ParcelWriter parcel(memory.subspan(kFrameHeaderBytes), pieces.size(), weight);
     for (const Piece& piece : pieces) {
-      finite = encode_piece(kind.codec, source_of(piece), parcel).finite && finite;
+      finite = encode_piece(kind.codecs.of(piece.of_tensor.tensor), source_of(piece), parcel).finite && finite;
     }
     return {.parcel = parcel.bytes(), .finite = finite};
   }
@@ -195,7 +197,8 @@ class ExchangeBase : public Exchange, public Job {
   // sum is returned, then piece by piece, added in the order of the ranks. Parcels are by rank;
   // those of ranks that do not contribute are not looked at.
   float weigh(std::span<const ParcelReader> parcels);
-  void average(std::span<ParcelReader> parcels, std::span<float> mean, float scale = 1);
+  void average(const Piece& piece, std::span<ParcelReader> parcels, std::span<float> mean,
+               float scale = 1);
 
   // Hands all pieces of a segment to the worker's port: what this rank sent, if it did, and what
   // all got. `fill_mean(piece, mean, scale)` writes that, times the scale. After poison, the output
@@ -208,7 +211,8 @@ class ExchangeBase : public Exchange, public Job {
     ParcelReader own = written != nullptr ? open_own(*written, segment) : ParcelReader();
     for (const Piece& piece : layout().pieces_of(segment)) {
       const SentPiece sent =
-          written != nullptr ? SentPiece(*setup_.up, own.next(), workspace_) : SentPiece();
+          written != nullptr ? SentPiece(up(piece.of_tensor.tensor), own.next(), workspace_)
+                             : SentPiece();
       commit(piece, sent, fill_mean);
     }
     station_->presence.tick();

@@ -51,7 +51,7 @@ Outcome exchange_once(const Settings& settings) {
     Workspace workspace;
     exchange->walk_own([&](const TensorPiece& piece, std::span<const std::byte> payload) {
       const auto target = std::span(own[piece.tensor]).subspan(piece.first, piece.elements);
-      ASSERT_TRUE(exchange->up().decode(payload, target, workspace));
+      ASSERT_TRUE(exchange->up(piece.tensor).decode(payload, target, workspace));
     });
   });
   return outcome;
@@ -145,6 +145,31 @@ TEST(ExchangeThread, ManySmallTensorsShareFrames) {
     expect_same_on_all_ranks(outcome);
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       EXPECT_LT(distance(outcome.means[0][i], mean_of_own(outcome, i, {})), 1e-6);
+    }
+  }
+}
+
+// Each tensor is treated as if it travelled alone: random numbers are its own.
+TEST(ExchangeThread, TensorsMayHaveCodecsOfTheirOwn) {
+  const std::vector<TensorShape> shapes = {{"a", 3000}, {"b", 5000}, {"c", 40}, {"d", 2000}};
+  const std::vector<const char*> specs = {"topk(5%)", "qsgd(bits=4)", "none", "topk(20%)"};
+  for (const Topology topology : {Topology::gather, Topology::server, Topology::scatter}) {
+    SCOPED_TRACE(name(topology));
+    Settings mixed{.ranks = 3, .shapes = shapes, .options = {.topology = topology, .seed = 5}};
+    for (const char* spec : specs) mixed.options.each.push_back(codec(spec));
+    const Outcome outcome = exchange_once(mixed);
+    expect_same_on_all_ranks(outcome);
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      const Settings alone{.ranks = 3,
+                           .shapes = {shapes.begin(), shapes.begin() + static_cast<int>(i) + 1},
+                           .options = {.up = codec(specs[i]), .topology = topology, .seed = 5}};
+      const Outcome expected = exchange_once(alone);
+      for (std::size_t rank = 0; rank < 3; ++rank) {
+        EXPECT_EQ(outcome.own[rank][i], expected.own[rank][i]);
+        // By scatter owners have other parts, which are rounded by themselves.
+        if (topology == Topology::scatter) continue;
+        EXPECT_EQ(outcome.means[rank][i], expected.means[rank][i]) << specs[i];
+      }
     }
   }
 }
@@ -399,6 +424,15 @@ TEST(ExchangeThread, SeveralAreInFlightInOrder) {
       }
       EXPECT_NEAR(tensors[i]->means[0][17], sum / 3, 1e-6);
     }
+  });
+}
+
+TEST(ExchangeThread, CodecsOfTheirOwnAreRefusedOnARing) {
+  run_communicators(2, [](Communicator& communicator) {
+    EXPECT_THROW(
+        make_exchange(communicator, {{"a", 10}, {"b", 20}},
+                      {.each = {codec("none"), codec("qsgd(bits=4)")}, .topology = Topology::ring}),
+        Error);
   });
 }
 

@@ -94,7 +94,7 @@ void GatherExchange::add_up(const Segment& segment, std::size_t index) {
     const StopWatch watch(report().decode_seconds);
     weigh(parcels);
     for (const Piece& piece : layout().pieces_of(segment)) {
-      average(parcels, means(piece.of_tensor));
+      average(piece, parcels, means(piece.of_tensor));
     }
   }
   for (const auto& inbox : inboxes_) {
@@ -109,7 +109,9 @@ void GatherExchange::commit_all() {
     weigh(parcels);
     commit_segment(
         index, call().is_repeat ? nullptr : &written_[index],
-        [&](const Piece&, std::span<float> mean, float scale) { average(parcels, mean, scale); });
+        [&](const Piece& piece, std::span<float> mean, float scale) {
+          average(piece, parcels, mean, scale);
+        });
   }
 }
 

@@ -33,7 +33,7 @@ OwnerExchange::OwnerExchange(Communicator::Impl& communicator, ExchangeSetup giv
                              Transport& transport)
     : ExchangeBase(communicator, std::move(given)),
       down_kind_{
-          .codec = down(), .fingerprint = fingerprint(down().spec()), .direction = Direction::down},
+          .codecs = downs(), .fingerprint = fingerprint(downs().spec()), .direction = Direction::down},
       order_(contributes(rank()) ? encoding_order(layout(), rank()) : std::vector<std::size_t>()),
       up_frames_(frame_sizes(layout().segments,
                              [this](const Segment& s) { return up_frame_bytes_max(s); })),
@@ -82,7 +82,7 @@ std::size_t OwnerExchange::down_frame_bytes_max(const Segment& segment) const {
   std::size_t bytes = kFrameHeaderBytes + parcel_head_bytes(segment.piece_count);
   for (const Piece& piece : layout().pieces_of(segment)) {
     bytes +=
-        down().payload_bytes_max(piece.of_tensor.elements, layout().parts[piece.part].elements);
+        down(piece).payload_bytes_max(piece.of_tensor.elements, layout().parts[piece.part].elements);
   }
   return bytes;
 }
@@ -112,7 +112,7 @@ void OwnerExchange::begin() {
     if (down_inboxes_[peer]) down_inboxes_[peer]->expect(layout().chunks[peer].segment_count);
   }
   measure_values();
-  if (!down().needs_whole_tensor()) measure_parts();
+  if (!downs().needs_whole_tensor()) measure_parts();
 }
 
 bool OwnerExchange::is_finished() const {
@@ -147,7 +147,7 @@ bool OwnerExchange::reduce_next() {
   }
   const std::size_t index = reduced_++;
   open_contributions(index);
-  if (!down().needs_whole_tensor()) {
+  if (!downs().needs_whole_tensor()) {
     send_down(index);
   } else {
     for (const Piece& piece : layout().pieces_of(own_segments()[index])) {
@@ -157,7 +157,7 @@ bool OwnerExchange::reduce_next() {
   for (const auto& inbox : up_inboxes_) {
     if (inbox) inbox->pop();
   }
-  if (down().needs_whole_tensor() && reduced_ == own_chunk().segment_count) {
+  if (downs().needs_whole_tensor() && reduced_ == own_chunk().segment_count) {
     measure_parts();
     for (std::size_t i = 0; i < reduced_; ++i) send_down(i);
   }
@@ -184,11 +184,11 @@ void OwnerExchange::open_contributions(std::size_t index) {
 // somebody has to see it again.
 std::span<const float> OwnerExchange::average_own(const Piece& piece) {
   const bool has_port = call().owner != nullptr;
-  const bool is_whole = down().needs_whole_tensor();
+  const bool is_whole = downs().needs_whole_tensor();
   const std::span<float> mean = has_port || is_whole ? within(own_mean(piece.part), piece)
                                                      : scratch(piece.of_tensor.elements);
   const StopWatch watch(report().decode_seconds);
-  average(parcels_, mean);
+  average(piece, parcels_, mean);
   if (!has_port) return mean;
   const std::span<float> wanted =
       is_whole ? within(own_wanted(piece.part), piece) : scratch(piece.of_tensor.elements);
@@ -204,24 +204,25 @@ void OwnerExchange::collect(const Piece& piece) {
   const std::span<float> mean = scratch(piece.of_tensor.elements);
   {
     const StopWatch watch(report().decode_seconds);
-    average(parcels_, mean);
+    average(piece, parcels_, mean);
   }
   const StopWatch watch(report().encode_seconds);
-  down().collect({.values = mean, .first = piece.first_in_part}, scale);
+  down(piece).collect({.values = mean, .first = piece.first_in_part}, scale);
 }
 
 void OwnerExchange::measure_parts() {
   const StopWatch watch(report().encode_seconds);
   const std::span<const Part> parts = layout().parts_of(own_chunk());
   for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto& [tensor, first, elements] = parts[i];
+    const Codec& codec = downs().of(tensor);
     if (is_collecting()) {
-      down().finish_collecting(part_scales_[i]);
+      codec.finish_collecting(part_scales_[i]);
       continue;
     }
-    const auto& [tensor, first, elements] = parts[i];
-    const auto mean = down().needs_whole_tensor() ? own_wanted(own_chunk().first_part + i)
+    const auto mean = downs().needs_whole_tensor() ? own_wanted(own_chunk().first_part + i)
                                                   : means({tensor, first, elements});  // not read
-    down().measure(mean, rng(tensor, Purpose::downlink, rank()), part_scales_[i]);
+    codec.measure(mean, rng(tensor, Purpose::downlink, rank()), part_scales_[i]);
   }
 }
 
@@ -234,7 +235,7 @@ void OwnerExchange::send_down(std::size_t index) {
   bool finite = true;
   for (const Piece& piece : layout().pieces_of(segment)) {
     const std::span<const float> wanted =
-        down().needs_whole_tensor() ? std::span<const float>(within(own_wanted(piece.part), piece))
+        downs().needs_whole_tensor() ? std::span<const float>(within(own_wanted(piece.part), piece))
                                     : average_own(piece);
     finite = encode_down(piece, wanted, parcel) && finite;
   }
@@ -253,7 +254,7 @@ bool OwnerExchange::encode_down(const Piece& piece, std::span<const float> mean,
   EncodedPiece encoded;
   {
     const StopWatch watch(report().encode_seconds);
-    encoded = encode_piece(down(),
+    encoded = encode_piece(down(piece),
                            {.scale = part_scales_[piece.part - own_chunk().first_part],
                             .range = {.values = mean, .first = piece.first_in_part},
                             .rng = rng(piece.of_tensor.tensor, Purpose::downlink, rank())},
@@ -262,7 +263,7 @@ bool OwnerExchange::encode_down(const Piece& piece, std::span<const float> mean,
   // The owner, too, goes on with what was sent.
   if (call().owner == nullptr && !setup().is_ported) {
     const StopWatch watch(report().decode_seconds);
-    decode_mean(down(), encoded.payload, piece.of_tensor, rank());
+    decode_mean(down(piece), encoded.payload, piece.of_tensor, rank());
   }
   return encoded.finite;
 }
@@ -308,7 +309,7 @@ void OwnerExchange::settle() {
     ParcelReader parcel = open_own(sent_down_[i], segment);
     for (const Piece& piece : layout().pieces_of(segment)) {
       const std::span<float> sent = scratch(piece.of_tensor.elements);
-      check(down().decode(parcel.next(), sent, workspace()), rank());
+      check(down(piece).decode(parcel.next(), sent, workspace()), rank());
       const std::span<float> mean = within(own_mean(piece.part), piece);
       if (!report().poisoned) call().owner->commit(piece.of_tensor, mean, sent);
       if (!setup().is_ported) std::copy(sent.begin(), sent.end(), mean.begin());
@@ -326,8 +327,8 @@ void OwnerExchange::commit_all() {
       ++owner;
     const bool is_silent = call().is_repeat || !contributes(rank());
     commit_segment(i, is_silent ? nullptr : &written_[i],
-                   [&](const Piece&, std::span<float> mean, float scale) {
-                     check(down().decode(came_down_[i].next(), mean, workspace()), owner);
+                   [&](const Piece& piece, std::span<float> mean, float scale) {
+                     check(down(piece).decode(came_down_[i].next(), mean, workspace()), owner);
                      scale_by(scale, mean);
                    });
   }

@@ -65,8 +65,9 @@ class OwnerExchange final : public ExchangeBase {
   }
 
   bool is_collecting() const {
-    return up().collects() && down().collects() && call().owner == nullptr;
+    return ups().collects() && downs().collects() && call().owner == nullptr;
   }
+  const Codec& down(const Piece& piece) const { return downs().of(piece.of_tensor.tensor); }
   const Chunk& own_chunk() const { return layout().chunks[rank()]; }
   std::span<const Segment> own_segments() const { return layout().segments_of(own_chunk()); }
   std::size_t down_frame_bytes_max(const Segment& segment) const;

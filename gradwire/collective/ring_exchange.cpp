@@ -40,10 +40,10 @@ double ring_omega(double omega, std::size_t ranks) {
 RingExchange::RingExchange(Communicator::Impl& communicator, ExchangeSetup given,
                            Transport& transport)
     : ExchangeBase(communicator, std::move(given)),
-      is_summed_(up().summable_from().has_value()),
+      is_summed_(ups().common().summable_from().has_value()),
       mean_kind_{
-          .codec = down(), .fingerprint = fingerprint(down().spec()), .direction = Direction::down},
-      own_frames_(frame_sizes(is_summed_ && *up().summable_from() > 0
+          .codecs = downs(), .fingerprint = fingerprint(downs().spec()), .direction = Direction::down},
+      own_frames_(frame_sizes(is_summed_ && *ups().common().summable_from() > 0
                                   ? std::span<const Segment>(layout().segments)
                                   : std::span<const Segment>(),
                               [this](const Segment& s) { return up_frame_bytes_max(s); })),
@@ -73,8 +73,8 @@ std::size_t RingExchange::hop_frame_bytes_max(const Segment& segment) const {
     const std::size_t elements = piece.of_tensor.elements;
     const std::size_t tensor = is_summed_ ? setup().tensors[piece.of_tensor.tensor].elements
                                           : elements;  // rounding again, a piece is its own tensor
-    bytes += std::max(up().payload_bytes_max(elements, tensor),
-                      down().payload_bytes_max(elements, tensor));
+    bytes += std::max(ups().common().payload_bytes_max(elements, tensor),
+                      downs().common().payload_bytes_max(elements, tensor));
   }
   return bytes;
 }
@@ -190,9 +190,9 @@ void RingExchange::commit_all() {
     for (const Piece& piece : layout().pieces_of(segment)) {
       const auto payload =
           own_frames_.size() > 0 ? own.next() : std::as_bytes(values(piece.of_tensor));
-      commit(piece, SentPiece(up(), payload, workspace()),
+      commit(piece, SentPiece(ups().common(), payload, workspace()),
              [&](const Piece&, std::span<float> mean, float scale) {
-               check(down().decode(means_came.next(), mean, workspace()), rank_behind(1));
+               check(downs().common().decode(means_came.next(), mean, workspace()), rank_behind(1));
                scale_by(scale, mean);
              });
     }
@@ -214,7 +214,7 @@ Written RingExchange::sum_payloads(std::size_t segment_index, ParcelReader* inco
     const auto came = incoming != nullptr ? incoming->next() : std::span<const std::byte>();
     if (incoming != nullptr && came.size() != payload.size()) {
       // Either of them may be poisoned, but it has to be a payload.
-      check(up().decode(came, scratch(piece.of_tensor.elements), workspace()), rank_behind(1));
+      check(ups().common().decode(came, scratch(piece.of_tensor.elements), workspace()), rank_behind(1));
     }
     const std::span<std::byte> room = sum.room();
     const std::size_t bytes = sum_payload(payload, incoming != nullptr ? &came : nullptr,
@@ -222,7 +222,7 @@ Written RingExchange::sum_payloads(std::size_t segment_index, ParcelReader* inco
     sum.add(bytes);
     // A NaN or an infinity stays one in all sums, so a look at the last one is enough.
     if (is_mean) {
-      const std::size_t from = std::min(*up().summable_from(), bytes);
+      const std::size_t from = std::min(*ups().common().summable_from(), bytes);
       finite = finite && kernel::is_finite_magnitude(kernel::largest_magnitude(
                              as_floats(room.subspan(from, bytes - from))));
     }
@@ -233,7 +233,7 @@ Written RingExchange::sum_payloads(std::size_t segment_index, ParcelReader* inco
 std::size_t RingExchange::sum_payload(std::span<const std::byte> own,
                                       const std::span<const std::byte>* came, float scale,
                                       std::span<std::byte> sum) {
-  const std::size_t from = *up().summable_from();
+  const std::size_t from = *ups().common().summable_from();
   // A payload without floats says that the tensor is poisoned; so is the sum then.
   const bool is_poisoned_before = came != nullptr && own.size() >= from && came->size() < from;
   if (own.size() < from || is_poisoned_before) {
@@ -259,7 +259,7 @@ std::size_t RingExchange::sum_payload(std::span<const std::byte> own,
 Written RingExchange::round_again(const Segment& segment, ParcelReader* incoming, bool is_mean,
                                   std::span<std::byte> memory) {
   const double weight = double{call().weight} + (incoming ? double{incoming->weight()} : 0.0);
-  const Codec& codec = is_mean ? down() : up();
+  const Codec& codec = is_mean ? downs().common() : ups().common();
   const std::span<const Piece> pieces = layout().pieces_of(segment);
   ParcelWriter parcel(memory.subspan(kFrameHeaderBytes), pieces.size(), static_cast<float>(weight));
   bool finite = true;
@@ -268,7 +268,7 @@ Written RingExchange::round_again(const Segment& segment, ParcelReader* incoming
     const std::span<float> sum = scratch(part.elements);
     std::copy_n(values(part).begin(), sum.size(), sum.begin());
     scale_by(call().weight, sum);
-    if (incoming) check(up().decode_add(incoming->next(), 1, sum, workspace()), rank_behind(1));
+    if (incoming) check(ups().common().decode_add(incoming->next(), 1, sum, workspace()), rank_behind(1));
     if (is_mean) scale_by(mean_factor(weight), sum);
     // A piece is a tensor of its own here, with random numbers of its own.
     Rng random = rng(part.tensor, is_mean ? Purpose::downlink : Purpose::hop, rank());

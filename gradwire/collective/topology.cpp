@@ -43,6 +43,14 @@ Topology choose_exact_topology(std::size_t elements, std::size_t ranks, const Co
   return ranks <= 2 || ranks * message <= message + mean ? Topology::gather : Topology::scatter;
 }
 
+Topology choose_mixed_topology(std::size_t message_bytes, std::size_t ranks) {
+  // Two ranks send as much by gather as by scatter, and round only once.
+  if (ranks <= 2) return Topology::gather;
+  // Small messages cost a round trip, not bytes.
+  constexpr std::size_t kSmallBytes = 4096;
+  return message_bytes * (ranks - 1) <= kSmallBytes * ranks ? Topology::gather : Topology::scatter;
+}
+
 Topology choose_topology(std::size_t elements, std::size_t ranks, const Codec& up,
                          const Codec* down) {
   const bool is_exact = down != nullptr && down->spec() == "none";
@@ -50,12 +58,7 @@ Topology choose_topology(std::size_t elements, std::size_t ranks, const Codec& u
   // A sum that loses nothing on the way has the fewest bytes and one neighbour to talk to.
   if (ranks > 1 && up.summable_from()) return Topology::ring;
   if (is_exact) return choose_exact_topology(elements, ranks, up);
-  // Two ranks send as much by gather as by scatter, and round only once.
-  if (ranks <= 2) return Topology::gather;
-  // Small messages cost a round trip, not bytes.
-  constexpr std::size_t kSmallBytes = 4096;
-  const std::size_t bytes = up.payload_bytes_max(elements);
-  return bytes * (ranks - 1) <= kSmallBytes * ranks ? Topology::gather : Topology::scatter;
+  return choose_mixed_topology(up.payload_bytes_max(elements), ranks);
 }
 
 }  // namespace gradwire
