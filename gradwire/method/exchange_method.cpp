@@ -38,6 +38,13 @@ std::vector<Group> cut_groups(const std::vector<MethodTensor>& tensors, std::siz
 
 Topology choose(const std::vector<MethodTensor>& tensors, std::size_t ranks, const Codecs& codecs,
                 RuleKind kind) {
+  if (!codecs.each.empty()) {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      bytes += codecs.each[i]->payload_bytes_max(tensors[i].elements());
+    }
+    return choose_mixed_topology(bytes, ranks);
+  }
   const std::size_t elements = total_elements(tensors);
   if (kind == RuleKind::lazy) return choose_exact_topology(elements, ranks, *codecs.up);
   return choose_topology(elements, ranks, *codecs.up, codecs.down.get());
@@ -113,10 +120,16 @@ void ExchangeMethod::make_exchanges(const Codecs& codecs) {
     for (std::size_t i = group.first; i < group.last; ++i) {
       shapes.push_back({place_.tensors[i].name, place_.tensors[i].elements()});
     }
+    std::vector<std::shared_ptr<const Codec>> each;
+    if (!codecs.each.empty()) {
+      each.assign(codecs.each.begin() + static_cast<std::ptrdiff_t>(group.first),
+                  codecs.each.begin() + static_cast<std::ptrdiff_t>(group.last));
+    }
     group.exchange.reset();
     group.exchange = make_exchange(communicator_, std::move(shapes),
                                    {.up = codecs.up,
                                     .down = codecs.down,
+                                    .each = std::move(each),
                                     .topology = topology_,
                                     .server = place_.options.server,
                                     .server_contributes = place_.options.server_contributes,
@@ -131,7 +144,10 @@ void ExchangeMethod::make_exchanges(const Codecs& codecs) {
   place_.codecs = codecs;
   if (!place_.codecs.down) place_.codecs.down = codecs.up;
   const bool has_owners = topology_ == Topology::scatter || topology_ == Topology::server;
-  place_.has_downlink = has_owners && place_.codecs.down->spec() != "none";
+  const auto is_rounded = [](const auto& codec) { return codec->spec() != "none"; };
+  place_.has_downlink = has_owners && (codecs.each.empty()
+                                           ? is_rounded(place_.codecs.down)
+                                           : std::ranges::any_of(codecs.each, is_rounded));
 }
 
 void ExchangeMethod::begin(const StepContext& context) {

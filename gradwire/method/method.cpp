@@ -1,5 +1,7 @@
 #include "gradwire/method/method.h"
 
+#include <algorithm>
+
 namespace gradwire {
 
 std::size_t MethodTensor::elements() const {
@@ -17,6 +19,19 @@ void MethodReport::add(const ExchangeReport& exchange) {
   encode_seconds += exchange.encode_seconds;
   exchange_seconds += exchange.exchange_seconds;
   decode_seconds += exchange.decode_seconds;
+}
+
+void MethodReport::add(const MethodReport& part) {
+  exchanges += part.exchanges;
+  poisoned += part.poisoned;
+  uploads = std::max(uploads, part.uploads);
+  uploads_skipped = std::max(uploads_skipped, part.uploads_skipped);
+  message_bytes += part.message_bytes;
+  bytes_sent += part.bytes_sent;
+  bytes_received += part.bytes_received;
+  encode_seconds += part.encode_seconds;
+  exchange_seconds += part.exchange_seconds;
+  decode_seconds += part.decode_seconds;
 }
 
 }  // namespace gradwire

@@ -70,6 +70,7 @@ struct StepContext {
 };
 
 // What one step took.
+struct PlanNote;
 struct MethodReport {
   std::size_t exchanges = 0;
 
@@ -87,8 +88,14 @@ struct MethodReport {
   double exchange_seconds = 0;
   double decode_seconds = 0;
 
+  // What a method that plans layer by layer has decided for this step and those that come; null in
+  // most steps. See plan_note.h.
+  std::shared_ptr<const PlanNote> plan = {};
+
   // One more exchange, and what it took.
   void add(const ExchangeReport& exchange);
+  // What another part of the same step took.
+  void add(const MethodReport& part);
 };
 
 class Method {

@@ -1,7 +1,5 @@
 #include "gradwire/method/method_reader.h"
 
-#include "gradwire/core/error.h"
-
 namespace gradwire {
 std::shared_ptr<const Codec> MethodReader::codec(const char* otherwise) {
   const SpecArgument* const argument = reader_.nested_or_first("codec");
@@ -19,19 +17,6 @@ std::shared_ptr<const Codec> MethodReader::down() {
   auto codec = make_nested(*argument);
   write("down=" + codec->spec());
   return codec;
-}
-
-// It is read from a text with nothing but space before it, so that positions in its errors are
-// those in the whole text, which is what the error then shows.
-std::shared_ptr<const Codec> MethodReader::make_nested(const SpecArgument& argument) const {
-  const std::string nested =
-      std::string(argument.position, ' ') + std::string(value_text(text_, argument));
-  try {
-    return make_codec(nested);
-  } catch (const SpecError& error) {
-    const std::string_view message = error.what();
-    fail_at(text_, error.position(), message.substr(0, message.find('\n')));
-  }
 }
 
 void MethodReader::refuse_if(const std::string& why, const char* key) const {

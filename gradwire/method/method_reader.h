@@ -9,6 +9,7 @@
 
 #include "gradwire/codec/codec.h"
 #include "gradwire/codec/spec.h"
+#include "gradwire/core/error.h"
 
 namespace gradwire {
 
@@ -23,7 +24,23 @@ class MethodReader {
   std::shared_ptr<const Codec> codec(const char* otherwise);
   // Null where it was not given.
   std::shared_ptr<const Codec> down();
-  std::shared_ptr<const Codec> make_nested(const SpecArgument& argument) const;
+  // What `read(text)` makes of an argument. It gets the argument with nothing but space before it,
+  // so that positions in its errors are those in the whole text, which is what they then show.
+  template <class Read>
+  auto read_nested(const SpecArgument& argument, const Read& read) const {
+    const std::string nested =
+        std::string(argument.position, ' ') + std::string(value_text(text_, argument));
+    try {
+      return read(nested);
+    } catch (const SpecError& error) {
+      const std::string_view message = error.what();
+      fail_at(text_, error.position(), message.substr(0, message.find('\n')));
+    }
+  }
+
+  std::shared_ptr<const Codec> make_nested(const SpecArgument& argument) const {
+    return read_nested(argument, make_codec);
+  }
 
   // Fails at the argument if there is a reason.
   void refuse_if(const std::string& why, const char* key) const;

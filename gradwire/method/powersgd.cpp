@@ -63,6 +63,7 @@ PowerSgd::PowerSgd(Communicator& communicator, std::vector<MethodTensor> tensors
       tensors_(std::move(tensors)),
       order_(tensors_) {
   if (powersgd.rank == 0) throw Error("powersgd needs a rank of at least 1");
+  GW_CHECK(powersgd.ranks.empty() || powersgd.ranks.size() == tensors_.size());
   topology_ = options.topology != Topology::automatic
                   ? options.topology
                   : choose_topology(total_elements(tensors_), ranks_, *make_codec("none"), nullptr);
@@ -81,6 +82,8 @@ void PowerSgd::make_groups(Communicator& communicator, const PowerSgdOptions& po
                                  .server_contributes = options.server_contributes,
                                  .seed = options.seed,
                                  .segment_elements_max = options.segment_elements_max};
+  const std::vector<std::size_t> factor_ranks =
+      powersgd.ranks.empty() ? std::vector(tensors_.size(), powersgd.rank) : powersgd.ranks;
   for (std::size_t first = 0; first < tensors_.size(); first = group_of_.size()) {
     std::size_t elements = 0;
     while (group_of_.size() < tensors_.size() &&
@@ -90,7 +93,7 @@ void PowerSgd::make_groups(Communicator& communicator, const PowerSgdOptions& po
     }
     const PowerSgdGroup::Setup setup{
         .tensors = std::span(tensors_).subspan(first, group_of_.size() - first),
-        .rank = powersgd.rank,
+        .ranks = std::span(factor_ranks).subspan(first, group_of_.size() - first),
         .is_silent = is_silent_,
         .exchange = exchange};
     groups_.push_back(std::make_unique<PowerSgdGroup>(communicator, setup));

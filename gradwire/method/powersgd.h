@@ -24,6 +24,8 @@ namespace gradwire {
 
 struct PowerSgdOptions {
   std::size_t rank = 4;  // at least 1; less where a matrix has fewer rows or columns
+  // Instead of it, by tensor: 0 averages a tensor as it is.
+  std::vector<std::size_t> ranks = {};
 };
 
 // Throws as make_method does.

@@ -14,7 +14,7 @@ PowerSgdGroup::PowerSgdGroup(Communicator& communicator, const Setup& setup)
   std::vector<TensorShape> right;
   for (std::size_t i = 0; i < tensor_count_; ++i) {
     const MethodTensor& tensor = setup.tensors[i];
-    const auto size = LowRankTensor::compressed_size(tensor, setup.rank);
+    const auto size = LowRankTensor::compressed_size(tensor, setup.ranks[i]);
     left.push_back({tensor.name, size ? size->left_elements() : tensor.elements()});
     matrix_of_.push_back(size ? std::optional(matrices_.size()) : std::nullopt);
     if (!size) continue;

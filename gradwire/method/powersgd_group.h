@@ -20,7 +20,7 @@ class PowerSgdGroup {
  public:
   struct Setup {
     std::span<const MethodTensor> tensors;  // used by the constructor only
-    std::size_t rank = 0;                   // of the factors
+    std::span<const std::size_t> ranks;     // of the factors, by tensor; used likewise
     bool is_silent = false;                 // this rank gives no gradients
     ExchangeOptions exchange;
   };

@@ -9,6 +9,7 @@
 #include "gradwire/core/random.h"
 #include "gradwire/kernel/combine.h"
 #include "gradwire/kernel/sums.h"
+#include "gradwire/method/rate_unit.h"
 
 namespace gradwire {
 namespace {
@@ -64,6 +65,7 @@ std::optional<MatrixSize> LowRankTensor::compressed_size(const MethodTensor& ten
   MatrixSize size{.rows = tensor.shape.front(), .columns = 1, .rank = 0};
   for (std::size_t i = 1; i < tensor.shape.size(); ++i) size.columns *= tensor.shape[i];
   size.rank = std::min({rank, size.rows, size.columns});
+  if (size.rank == 0) return std::nullopt;
   if (size.left_elements() + size.right_elements() >= size.elements()) return std::nullopt;
   return size;
 }
@@ -107,21 +109,21 @@ void LowRankTensor::rescale(float factor) {
 void LowRankTensor::save(MethodState& state) const {
   if (!is_silent_) state.arrays.push_back({kError, name_, Sharing::worker, 0, error_});
   state.arrays.push_back({kWarmStart, name_, Sharing::replicated, 0, warm_start_});
-  state.numbers[rate_key()] = error_rate_;
+  state.numbers[rate_key(name_)] = error_rate_;
 }
 
 void LowRankTensor::check(const MethodState& state) const {
   if (!is_silent_) find(state, kError, name_, error_.size());
   find(state, kWarmStart, name_, warm_start_.size());
-  if (!state.numbers.contains(rate_key())) {
-    throw Error("the saved state has no " + rate_key());
+  if (!state.numbers.contains(rate_key(name_))) {
+    throw Error("the saved state has no '" + rate_key(name_) + '\'');
   }
 }
 
 void LowRankTensor::load(const MethodState& state) {
   if (!is_silent_) error_ = find(state, kError, name_, error_.size()).values;
   warm_start_ = find(state, kWarmStart, name_, warm_start_.size()).values;
-  error_rate_ = state.numbers.at(rate_key());
+  error_rate_ = state.numbers.at(rate_key(name_));
 }
 
 std::size_t LowRankTensor::memory_bytes() const {

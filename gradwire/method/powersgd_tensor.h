@@ -49,7 +49,6 @@ class LowRankTensor {
 
  private:
   void fill_random(std::uint64_t step, std::uint32_t stage, std::span<float> values) const;
-  std::string rate_key() const { return "learning rate of '" + name_ + '\''; }
 
   std::string name_;
   MatrixSize size_;

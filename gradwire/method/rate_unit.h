@@ -12,6 +12,9 @@
 
 namespace gradwire {
 
+// In a state's numbers, under which any method finds it.
+inline std::string rate_key(const std::string& tensor) { return "rate of " + tensor; }
+
 class RateUnit {
  public:
   explicit RateUnit(const std::vector<MethodTensor>& tensors)
@@ -41,7 +44,7 @@ class RateUnit {
   }
 
  private:
-  std::string key(std::size_t tensor) const { return "rate of " + tensors_[tensor].name; }
+  std::string key(std::size_t tensor) const { return rate_key(tensors_[tensor].name); }
 
   const std::vector<MethodTensor>& tensors_;
   std::vector<double> rates_;

@@ -6,6 +6,8 @@
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/error.h"
 #include "gradwire/method/exchange_method.h"
+#include "gradwire/method/lgreco.h"
+#include "gradwire/method/lgreco_reader.h"
 #include "gradwire/method/method.h"
 #include "gradwire/method/method_reader.h"
 #include "gradwire/method/powersgd.h"
@@ -186,6 +188,15 @@ Plan read_powersgd(MethodReader& reader) {
           }};
 }
 
+Plan read_lgreco(MethodReader& reader) {
+  const LgrecoOptions options = read_lgreco_options(reader);
+  return {.spec = options.spec,
+          .make = [options](Communicator& communicator, std::vector<MethodTensor> tensors,
+                            const MethodOptions& method) {
+            return make_lgreco(communicator, std::move(tensors), options, method);
+          }};
+}
+
 struct Entry {
   std::string_view name;
   Plan (*read)(MethodReader&);
@@ -193,7 +204,7 @@ struct Entry {
 constexpr std::array kEntries = {
     Entry{"direct", read_direct}, Entry{"ef", read_ef},     Entry{"ef21", read_ef21},
     Entry{"diana", read_diana},   Entry{"dgc", read_dgc},   Entry{"powersgd", read_powersgd},
-    Entry{"lasg", read_lasg},     Entry{"sasg", read_sasg},
+    Entry{"lasg", read_lasg},     Entry{"sasg", read_sasg}, Entry{"lgreco", read_lgreco},
 };
 
 const Entry* find_entry(std::string_view name) {

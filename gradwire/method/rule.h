@@ -22,14 +22,15 @@ namespace gradwire {
 
 // The codecs of both ways. A null downlink is as the uplink.
 struct Codecs {
-  std::shared_ptr<const Codec> up;
-  std::shared_ptr<const Codec> down;
+  std::shared_ptr<const Codec> up = {};
+  std::shared_ptr<const Codec> down = {};
+  std::vector<std::shared_ptr<const Codec>> each = {};  // instead: by tensor, for both ways
 };
 
 // What a rule works with.
 struct Workplace {
   std::vector<MethodTensor> tensors;
-  Codecs codecs;              // those in use; `down` is never null
+  Codecs codecs;              // those in use; `down` is not null if `up` is not
   bool has_downlink = false;  // what goes down is rounded, so that owners need a memory
   std::size_t workers = 1;    // ranks that give gradients
   bool is_silent = false;     // this rank only averages

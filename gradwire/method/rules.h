@@ -15,6 +15,10 @@ std::unique_ptr<Rule> make_direct_rule(Workplace& place);
 // ef: what was not sent is remembered and added to the next gradient.
 std::unique_ptr<Rule> make_ef_rule(Workplace& place);
 
+// ef with a codec for each tensor. What those send that keep no error is right on average; an error
+// that is loaded for them goes out in full with the next gradient.
+std::unique_ptr<Rule> make_ef_each_rule(Workplace& place, std::vector<bool> keeps_error);
+
 // ef21: workers send what their gradient has moved away from a shift that follows it.
 std::unique_ptr<Rule> make_ef21_rule(Workplace& place);
 

@@ -1,0 +1,117 @@
+#include "gradwire/method/plan_council.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "gradwire/core/check.h"
+
+namespace gradwire {
+namespace {
+
+constexpr std::size_t kPerCandidate = 3;  // error, bytes, seconds
+constexpr std::size_t kProbeElements = std::size_t{1} << 16;
+constexpr std::size_t kProbes = 3;
+
+}  // namespace
+
+PlanCouncil::Mean::Mean(Communicator& communicator, const char* name, std::size_t elements,
+                        const MethodOptions& options)
+    : values_(elements),
+      exchange_(make_exchange(
+          communicator, {{name, elements}},
+          {.up = make_codec("none"), .topology = Topology::ring, .seed = options.seed})) {}
+
+bool PlanCouncil::Mean::run(std::uint64_t step, float weight) {
+  const std::span<const float> values = values_;
+  const std::span<float> means = values_;
+  return !exchange_
+              ->run({.step = step,
+                     .weight = weight,
+                     .values = std::span(&values, 1),
+                     .means = std::span(&means, 1)})
+              .poisoned;
+}
+
+PlanCouncil::PlanCouncil(Communicator& communicator, std::size_t layers, std::size_t candidates,
+                         const MethodOptions& options)
+    : communicator_(communicator),
+      candidates_(candidates),
+      costs_(communicator, "costs", layers * (1 + kPerCandidate * candidates), options),
+      numbers_(communicator, "numbers", 2 * layers + 2, options),
+      options_(options) {}
+
+bool PlanCouncil::share(std::uint64_t step, std::vector<LayerCosts>& costs) {
+  const std::span<float> row = costs_.values();
+  std::size_t at = 0;
+  for (const LayerCosts& layer : costs) {
+    row[at++] = static_cast<float>(std::sqrt(layer.squared_norm));
+    for (const auto& cost : layer.by_candidate) {
+      row[at++] = cost ? static_cast<float>(std::sqrt(cost->squared_error)) : 0;
+      row[at++] = cost ? static_cast<float>(cost->bytes) : 0;
+      row[at++] = cost ? static_cast<float>(cost->seconds) : 0;
+    }
+  }
+  GW_CHECK(at == row.size());
+  if (!costs_.run(step, 1)) return false;
+  at = 0;
+  const auto squared = [](float value) { return double{value} * double{value}; };
+  for (LayerCosts& layer : costs) {
+    layer.squared_norm = squared(row[at++]);
+    for (auto& cost : layer.by_candidate) {
+      if (cost) *cost = {squared(row[at]), double{row[at + 1]}, double{row[at + 2]}};
+      at += kPerCandidate;
+    }
+  }
+  return true;
+}
+
+bool PlanCouncil::share(std::uint64_t step, std::span<double> numbers) {
+  const std::span<float> row = numbers_.values();
+  GW_CHECK(numbers.size() <= row.size());
+  std::ranges::fill(row, 0.0F);
+  for (std::size_t i = 0; i < numbers.size(); ++i) row[i] = static_cast<float>(numbers[i]);
+  if (!numbers_.run(step, 1)) return false;
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = double{row[i]};
+  return true;
+}
+
+std::vector<std::size_t> PlanCouncil::hear(std::uint64_t step, std::vector<std::size_t> choices) {
+  const std::span<float> row = numbers_.values();
+  const bool is_first = communicator_.rank() == 0;
+  std::ranges::fill(row, 0.0F);
+  for (std::size_t i = 0; i < choices.size() && is_first; ++i) {
+    row[i] = static_cast<float>(choices[i]);
+  }
+  GW_CHECK(numbers_.run(step, is_first ? 1 : 0));
+  for (std::size_t i = 0; i < choices.size(); ++i) choices[i] = static_cast<std::size_t>(row[i]);
+  return choices;
+}
+
+PlanCouncil::Link PlanCouncil::probe(std::uint64_t step) {
+  if (!probe_) {
+    probe_ = std::make_unique<Mean>(communicator_, "probe", kProbeElements, options_);
+  }
+  // The quickest of a few: what else the machine does is not the link's.
+  const auto quickest = [&](Mean& mean) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < kProbes; ++i) {
+      communicator_.barrier();
+      const auto start = std::chrono::steady_clock::now();
+      mean.run(step, 1);
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      least = std::min(least, took.count());
+    }
+    return least;
+  };
+  std::ranges::fill(numbers_.values(), 0.0F);
+  const double latency = quickest(numbers_);
+  const double whole = quickest(*probe_);
+  const double bytes = static_cast<double>(kProbeElements * sizeof(float));
+  // At least as fast as anything that can be told apart from no time at all.
+  std::vector<double> link = {latency, std::max(whole - latency, 1e-6) / bytes};
+  share(step, link);
+  return {.latency_seconds = link[0], .bytes_per_second = 1 / link[1]};
+}
+
+}  // namespace gradwire
