@@ -44,4 +44,10 @@ void LiveLine::show(std::string_view line) {
   }
 }
 
+void LiveLine::say(std::string_view line) {
+  if (is_shown_) console_.err << kWipeLine;
+  is_shown_ = false;
+  console_.err << line << std::endl;
+}
+
 }  // namespace gradwire::cli

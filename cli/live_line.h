@@ -20,6 +20,8 @@ class LiveLine {
   // Whether it is time to show a line.
   bool is_due() const { return Clock::now() >= next_; }
   void show(std::string_view line);
+  // A line that stays, above the live one.
+  void say(std::string_view line);
 
  private:
   using Clock = std::chrono::steady_clock;

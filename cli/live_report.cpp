@@ -17,6 +17,7 @@ std::string duration_text(double seconds) {
 }
 
 void LiveReport::show(const train::Report& report) {
+  for (const std::string& note : report.notes) line_.say(method_ + ": " + note);
   if (!line_.is_due()) return;
   std::string line = fmt::format("{}: {}/{}, {} left, loss {}", method_, report.step, steps_,
                                  duration_text(report.seconds_left), significant(report.loss, 3));

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "gradwire/file/file_failure.h"
 #include "record/checkpoint_directory.h"
+#include "train/gradient_recorder.h"
 #include "train/model_files.h"
 
 namespace gradwire::cli {
@@ -83,7 +84,8 @@ void prepare_directory(const std::filesystem::path& directory, const TrainOption
   if (failure) fail_file(directory, "cannot be made: " + failure.message());
   remove_if_there(directory / record::kRunFile);
   if (resumed_from > 0) return;
-  for (const char* name : {record::kCheckpoints, train::kModelFiles, record::kStepsFile}) {
+  for (const char* name :
+       {record::kCheckpoints, train::kModelFiles, train::kGradientFiles, record::kStepsFile}) {
     remove_if_there(directory / name);
   }
   record::write_json_file(directory / kConfigurationFile, configuration);

@@ -47,9 +47,21 @@ std::string describe(const FinishedRun& run, const TrainOptions& options) {
       significant(record::compression_ratio(run.record), 3));
 }
 
+// How often a method planned, and what that took.
+std::string describe_plans(const record::RunRecord& run) {
+  if (run.plans.empty()) return "";
+  double seconds = 0;
+  for (const record::Json& plan : run.plans) seconds += 1e-3 * plan.value("planning_ms", 0.0);
+  const double share = run.seconds.total > 0 ? seconds / run.seconds.total : 0;
+  return fmt::format("{} plan{}, which with their statistics took {}% of the time of rank 0.\n",
+                     run.plans.size(), run.plans.size() == 1 ? "" : "s",
+                     significant(100 * share, 2));
+}
+
 void print_run(const FinishedRun& run, const TrainOptions& options,
                const std::filesystem::path& page, const Console& console) {
   fmt::print(console.out, "{}\n{}", steps_table(run), describe(run, options));
+  fmt::print(console.out, "{}", describe_plans(run.record));
   if (run.record.poisoned > 0) {
     fmt::print(console.out, "{} steps met a NaN or an infinity and changed nothing.\n",
                thousands(run.record.poisoned));

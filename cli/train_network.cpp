@@ -113,6 +113,14 @@ std::uint64_t steps_of(const TrainOptions& options, const train::Lesson& lesson)
   return std::max<std::uint64_t>(static_cast<std::uint64_t>(steps), 1);
 }
 
+train::RecordedSteps recorded_steps(const TrainOptions& options, std::uint64_t steps) {
+  if (!options.network.record_gradients) return {};
+  train::RecordedSteps recorded = train::parse_recorded_steps(*options.network.record_gradients);
+  if (recorded.steps.empty() || recorded.steps.back() < steps) return recorded;
+  throw UsageError(fmt::format("--record-gradients names step {}, but the last of {} steps is {}",
+                               recorded.steps.back(), steps, steps - 1));
+}
+
 train::TrainingOptions training_options(const TrainOptions& options, const RunPlan& plan,
                                         const train::Lesson& lesson) {
   const std::uint64_t steps = steps_of(options, lesson);
@@ -124,6 +132,7 @@ train::TrainingOptions training_options(const TrainOptions& options, const RunPl
                        .server_contributes = !options.workers.dedicated_server},
           .steps = steps,
           .evaluate_every = evaluate_every,
+          .record_gradients = recorded_steps(options, steps),
           .directory = plan.directory,
           .checkpoint_every = options.checkpoint_every.value_or(evaluate_every),
           .checkpoints_kept = options.network.keep,
@@ -202,6 +211,7 @@ std::vector<FinishedRun> run_network(const TrainOptions& options, std::span<cons
     throw UsageError("--context and --words are for text, and " + source->name() + " is none");
   }
   const train::Lesson lesson(source, lesson_options(options, place, is_text));
+  recorded_steps(options, steps_of(options, lesson));  // refused before workers meet
   FirstRank first(options, lesson, place, console);
   std::vector<FinishedRun> runs;
   std::atomic<bool> is_stopped = false;

@@ -103,7 +103,33 @@ TEST_F(TrainNetworkThreads, ADivergedRunIsAFailureThatSaysSo) {
   EXPECT_TRUE(contains(outcome.err, "diverged")) << outcome.err;
 }
 
+TEST_F(TrainNetwork, GradientsAreRecordedByThreadsAndProcessesAlike) {
+  const std::string run = command("--json --overwrite --workers 2 --steps 4 --method natural ");
+  const Outcome without = in_a_process(run);
+  ASSERT_EQ(without.exit_code, kDone) << without.err;
+  EXPECT_FALSE(std::filesystem::exists(out_ + "/gradients"));
+  Names files[2];
+  for (const int processes : {0, 1}) {
+    const Outcome with =
+        in_a_process(run + "--record-gradients 0,3" + (processes ? " --transport gloo" : ""));
+    ASSERT_EQ(with.exit_code, kDone) << with.err;
+    EXPECT_EQ(with.json()["model_hash"], without.json()["model_hash"]);
+    for (const char* name : {"shapes.json", "step0000_worker0.f32", "step0000_worker1.f32",
+                             "step0003_worker0.f32", "step0003_worker1.f32"}) {
+      files[processes].push_back(read_text(out_ + "/gradients/" + name));
+    }
+    EXPECT_EQ(files[processes][1].size(), 4u * 12'730);
+  }
+  EXPECT_EQ(files[0], files[1]);
+  ASSERT_EQ(in_a_process(run).exit_code, kDone);  // what is replaced is not taken for this run's
+  EXPECT_FALSE(std::filesystem::exists(out_ + "/gradients"));
+}
+
 TEST_F(TrainNetwork, WrongUsageIsSaid) {
+  expect_refused(train({"--record-gradients", "some"}), "expected steps such as 0,50,300");
+  expect_refused(train({"--steps", "5", "--record-gradients", "0,5"}), "the last of 5 steps is 4");
+  expect_refused(gradwire({"train", "--model", "logistic", "--record-gradients", "0"}),
+                 "--record-gradients is for networks, not for logistic");
   expect_refused(train({"--l2", "1"}), "--l2 is for logistic and least-squares");
   expect_refused(train({"--steps", "1", "--epochs", "1"}), "give one of them");
   expect_refused(train({"--optimiser", "sdg"}), "did you mean 'sgd'?");

@@ -12,6 +12,7 @@
 #include "data/split.h"
 #include "gradwire/codec/spec.h"
 #include "gradwire/method/method.h"
+#include "train/gradient_recorder.h"
 #include "train/model.h"
 #include "train/optimiser.h"
 #include "train/schedule.h"
@@ -165,6 +166,12 @@ void add_network_options(CLI::App& app, TrainOptions& options) {
   adder.add("--keep", network.keep, "Checkpoints that stay, beside the best one", "N")
       ->transform(whole_number(1, 1'000'000))
       ->capture_default_str();
+  adder
+      .add("--record-gradients", network.record_gradients,
+           "Every worker's own gradients go to gradients/ in the run's directory: of steps such as "
+           "0,50,300, counted from 0, or every=N [none]",
+           "STEPS")
+      ->check(checked_by(train::parse_recorded_steps));
   adder.add("--context", network.context, "Tokens of a sample of text [128]", "N")
       ->transform(whole_number(1, 1'000'000));
   adder.add_flag("--words", network.words, "Text is cut into words, not into characters");

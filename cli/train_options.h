@@ -32,6 +32,7 @@ struct NetworkOptions {
   std::optional<std::size_t> threads;  // of a worker
   std::optional<std::uint64_t> evaluate_every;
   std::size_t keep = 2;
+  std::optional<std::string> record_gradients;
   std::optional<std::size_t> context;
   bool words = false;
   bool no_augmentation = false;

@@ -57,8 +57,8 @@ struct RunRecord {
   std::uint64_t poisoned = 0;  // steps with a NaN or an infinity, which changed nothing
   std::string model_hash;
   Seconds seconds = {};
-  // Where a method adapts itself layer by layer: [{"step", "layers": [{"name", "elements",
-  // "choice", "bits"}]}], an entry for each time it did.
+  // Where a method adapts itself layer by layer: an entry for each time it did, with the step and
+  // what plan_record.h has.
   Json plans = Json::array();
   Json configuration = Json::object();
   std::string version;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "gradwire/collective/rank_sums.h"
+#include "record/plan_record.h"
 
 namespace gradwire::record {
 namespace {
@@ -85,6 +86,7 @@ void note_report(const MethodReport& report, StepRecord& step) {
   step.seconds.encode = report.encode_seconds;
   step.seconds.exchange = report.exchange_seconds;
   step.seconds.decode = report.decode_seconds;
+  if (report.plan) step.plan = to_json(*report.plan);
 }
 
 void add_totals(std::span<const StepRecord> steps, RunRecord& record) {
@@ -96,6 +98,10 @@ void add_totals(std::span<const StepRecord> steps, RunRecord& record) {
     record.uploads_skipped += step.uploads_skipped;
     record.poisoned += step.poisoned ? 1 : 0;
     record.seconds.add(step.seconds);
+    if (step.plan.is_null()) continue;
+    Json plan = {{"step", step.step}};
+    plan.update(step.plan);
+    record.plans.push_back(std::move(plan));
   }
 }
 

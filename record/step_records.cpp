@@ -33,7 +33,8 @@ std::string to_line(const StepRecord& step) {
   if (step.metrics.gap) json["gap"] = *step.metrics.gap;
   if (step.metrics.test_loss) json["test_loss"] = *step.metrics.test_loss;
   if (step.metrics.accuracy) json["accuracy"] = *step.metrics.accuracy;
-  return json.dump() + '\n';
+  if (!step.plan.is_null()) json["plan"] = step.plan;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 // In a line null is a loss that nobody looked at, or one that is no number.
@@ -60,7 +61,8 @@ StepRecord from_json(const Json& json) {
                       .encode = seconds("encode_ms"),
                       .exchange = seconds("exchange_ms"),
                       .decode = seconds("decode_ms"),
-                      .total = seconds("step_ms")}};
+                      .total = seconds("step_ms")},
+          .plan = json.contains("plan") ? json["plan"] : Json()};
 }
 
 StepRecord parse_line(const std::filesystem::path& path, std::string_view line,

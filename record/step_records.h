@@ -27,6 +27,7 @@ struct StepRecord {
   std::uint64_t uploads_skipped = 0;
   bool poisoned = false;
   Seconds seconds = {};  // of rank 0; written as milliseconds
+  Json plan = {};        // that a method made before this step, see plan_record.h; usually null
 
   bool operator==(const StepRecord&) const = default;
 };

@@ -26,9 +26,10 @@ void copy(std::span<const float> from, std::vector<float>& to) {
 // all when the backward pass is over.
 class Learner::Submission {
  public:
-  Submission(Learner& learner, Method& method)
+  Submission(Learner& learner, Method& method, const TakeGradient& take)
       : learner_(learner),
         method_(method),
+        take_(take),
         waits_(method.traits().needs_whole_gradient),
         is_ready_(learner.model_->parameters().size()) {}
 
@@ -44,12 +45,15 @@ class Learner::Submission {
  private:
   void submit() {
     for (; next_ < is_ready_.size() && is_ready_[next_]; ++next_) {
-      method_.submit(next_, learner_.gradient(next_));
+      const std::span<float> gradient = learner_.gradient(next_);
+      if (take_) take_(next_, gradient);
+      method_.submit(next_, gradient);
     }
   }
 
   Learner& learner_;
   Method& method_;
+  const TakeGradient& take_;
   const bool waits_;
   std::vector<bool> is_ready_;
   std::size_t next_ = 0;
@@ -83,17 +87,18 @@ std::span<float> Learner::gradient(std::size_t parameter) {
   return model_->gradients().subspan(which.first, which.elements);
 }
 
-Learner::Step Learner::step(Method& method, std::uint64_t step) {
+Learner::Step Learner::step(Method& method, std::uint64_t step, const TakeGradient& take_own) {
   const auto start = Clock::now();
   Step done;
   done.record.step = step + 1;
   done.record.learning_rate = rates_.at(step);
-  take_step(method, step, done);
+  take_step(method, step, take_own, done);
   done.record.seconds.total = seconds_since(start);
   return done;
 }
 
-void Learner::take_step(Method& method, std::uint64_t step, Step& done) {
+void Learner::take_step(Method& method, std::uint64_t step, const TakeGradient& take_own,
+                        Step& done) {
   record::StepRecord& record = done.record;
   const MethodTraits traits = method.traits();
   double old_gradient_seconds = 0;
@@ -112,7 +117,7 @@ void Learner::take_step(Method& method, std::uint64_t step, Step& done) {
                 .moved_squared = moved_squared_});
   copy(model_->statistics(), statistics_before_);
   std::ranges::fill(model_->gradients(), 0.0F);
-  Submission submission(*this, method);
+  Submission submission(*this, method, take_own);
   const Score score = learn(step, [&](std::size_t parameter) { submission.ready(parameter); });
   submission.finish();
   record.seconds.compute = seconds_since(start);

@@ -11,6 +11,7 @@
 #include "gradwire/wire/frame.h"
 #include "record/checkpoint_directory.h"
 #include "record/hash_text.h"
+#include "record/plan_record.h"
 #include "train/checkpoint.h"
 #include "train/evaluation.h"
 #include "train/learner.h"
@@ -54,18 +55,23 @@ class Training {
         method_(method_for(communicator, learner_, lesson, options)),
         evaluation_(communicator, *lesson.source, learner_.model(),
                     lesson.weight_of(communicator.rank())),
+        recorder_(options.record_gradients, options.directory, learner_.tensors(),
+                  lesson.worker_of(communicator.rank())),
         log_(communicator) {}
 
   TrainingResult run() {
     if (options_.resume) resume();
     resumed_from_ = progress_.step;
     met_at_ = progress_.step;
+    recorder_.check_steps_before(resumed_from_);
     check_same("what they begin with");
     if (is_first() && options_.on_ready) options_.on_ready(resumed_from_);
     if (is_first()) log_.open(options_.directory / record::kStepsFile, resumed_from_);
     last_meeting_ = Clock::now();
     while (progress_.step < options_.steps && !is_stopped_) {
-      const Learner::Step done = learner_.step(*method_, progress_.step);
+      const std::uint64_t step = progress_.step;
+      const Learner::Step done = learner_.step(*method_, step, recorder_.taker(step));
+      recorder_.write(step);
       log_.add(done.record, done.tally);
       ++progress_.step;
       meet_if_due();
@@ -149,7 +155,13 @@ class Training {
       report.loss +=
           steps[i].metrics.loss.value_or(std::nan("")) / static_cast<double>(steps.size() - first);
     }
-    for (; counted_ < steps.size(); ++counted_) bytes_up_ += steps[counted_].bytes_up;
+    for (; counted_ < steps.size(); ++counted_) {
+      bytes_up_ += steps[counted_].bytes_up;
+      const record::Json& plan = steps[counted_].plan;
+      if (plan.is_null() || counted_ < resumed_from_) continue;
+      report.notes.push_back("step " + std::to_string(steps[counted_].step) + ": " +
+                             record::plan_line(plan));
+    }
     report.bytes_up = bytes_up_;
     const double epochs =
         static_cast<double>(steps.size() - first) / static_cast<double>(lesson_.steps_per_epoch());
@@ -205,6 +217,7 @@ class Training {
   Learner learner_;
   std::unique_ptr<Method> method_;
   Evaluation evaluation_;
+  GradientRecorder recorder_;
   record::StepLog log_;
   Progress progress_;
   std::uint64_t resumed_from_ = 0;

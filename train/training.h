@@ -14,6 +14,7 @@
 #include "gradwire/collective/communicator.h"
 #include "gradwire/method/method.h"
 #include "record/step_log.h"
+#include "train/gradient_recorder.h"
 #include "train/lesson.h"
 
 namespace gradwire::train {
@@ -27,6 +28,7 @@ struct Report {
   std::uint64_t bytes_up = 0;     // since the beginning of the run, the mean over the workers
   double samples_per_second = 0;  // of all workers, since the last report
   double seconds_left = 0;
+  std::vector<std::string> notes = {};  // what the method says since the last report
 };
 
 struct TrainingOptions {
@@ -34,6 +36,7 @@ struct TrainingOptions {
   MethodOptions exchange = {};  // its seed is the lesson's
   std::uint64_t steps = 1000;
   std::uint64_t evaluate_every = 0;  // steps; 0: at the end only
+  RecordedSteps record_gradients = {};
 
   std::filesystem::path directory = {};  // of the run; must exist when on_ready returns
   std::uint64_t checkpoint_every = 0;    // steps; 0: only when the run is stopped

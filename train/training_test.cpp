@@ -8,9 +8,12 @@
 #include "data/source.h"
 #include "gradwire/collective/test_support.h"
 #include "gradwire/core/error.h"
+#include "gradwire/file/tensor_file.h"
 #include "gradwire/file/test_directory.h"
 #include "gtest/gtest.h"
 #include "record/checkpoint_directory.h"
+#include "record/gradient_files.h"
+#include "train/model_files.h"
 
 namespace gradwire::train {
 namespace {
@@ -190,6 +193,98 @@ TEST(TrainingThreads, OtherOptionsDoNotGoOn) {
   trial.training.resume = true;
   trial.training.configuration = {{"batch", 32}};
   EXPECT_THROW(run(trial, directory / "."), Error);
+}
+
+std::vector<float> recorded(const std::filesystem::path& directory, const std::string& name) {
+  const auto tensors = record::read_shapes(directory / kGradientFiles / record::kShapesFile);
+  return record::read_gradients(directory / kGradientFiles / (name + ".f32"), tensors);
+}
+
+std::set<std::string> names_in(const std::filesystem::path& directory) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    names.insert(entry.path().filename());
+  }
+  return names;
+}
+
+TEST(TrainingThreads, RecordedGradientsAreThoseThatMoveTheModel) {
+  const TestDirectory directory;
+  Trial trial;
+  trial.training.steps = 1;
+  trial.training.record_gradients = {.steps = {0}};
+  run(trial, directory / ".");
+  std::vector<double> mean;
+  for (int worker = 0; worker < 4; ++worker) {
+    const auto own = recorded(directory / ".", "step0000_worker" + std::to_string(worker));
+    mean.resize(own.size());
+    for (std::size_t i = 0; i < own.size(); ++i) mean[i] += double{own[i]} / 4;
+  }
+  const auto before = make_model(trial.lesson.model, images()->shape(), trial.lesson.seed);
+  for (const Parameter& parameter : before->parameters()) {
+    const auto after =
+        read_tensor(directory / (std::string(kModelFiles) + "/" + parameter.name + ".npy"));
+    for (std::size_t i = 0; i < parameter.elements; ++i) {
+      const std::size_t at = parameter.first + i;
+      EXPECT_NEAR(after.values[i], before->values()[at] - 0.05 * mean[at], 1e-6);
+    }
+  }
+}
+
+// A method that changes gradients in their place, and one that asks for gradients elsewhere.
+TEST(TrainingThreads, RecordingGradientsChangesNothing) {
+  for (const char* method : {"ef(topk(1%) | natural)", "sasg(topk(5%), window=2, delay=3)"}) {
+    const TestDirectory directory;
+    Trial trial = with_method(method);
+    const std::string hash = run(trial).model_hash;
+    trial.training.record_gradients = {.every = 5};
+    EXPECT_EQ(run(trial, directory / ".").model_hash, hash) << method;
+    EXPECT_EQ(names_in(directory / kGradientFiles).size(), 3 * 4 + 1u) << method;
+    EXPECT_NE(recorded(directory / ".", "step0010_worker0"),
+              recorded(directory / ".", "step0010_worker1"));
+  }
+}
+
+TEST(TrainingThreads, ARunThatGoesOnRecordsTheSameGradients) {
+  const TestDirectory whole, parts;
+  Trial trial = with_method("ef(topk(1%))");
+  trial.training.record_gradients = {.steps = {0, 3, 11}};
+  run(trial, whole / ".");
+  Trial interrupted = trial;
+  interrupted.stop_after = 6;
+  EXPECT_LT(run(interrupted, parts / ".").steps_done, 11u);
+  trial.training.resume = true;
+  run(trial, parts / ".");
+  EXPECT_EQ(names_in(parts / kGradientFiles), names_in(whole / kGradientFiles));
+  for (const char* name : {"step0000_worker1", "step0003_worker3", "step0011_worker0"}) {
+    EXPECT_EQ(recorded(parts / ".", name), recorded(whole / ".", name)) << name;
+  }
+}
+
+TEST(TrainingThreads, GradientsOfStepsThatAreOverCannotBeRecorded) {
+  const TestDirectory directory;
+  Trial trial;
+  run(trial, directory / ".");
+  trial.training.resume = true;
+  trial.training.steps = 14;
+  trial.training.record_gradients = {.steps = {13}};
+  run(trial, directory / ".");
+  trial.training.record_gradients = {.steps = {1}};
+  EXPECT_THROW(run(trial, directory / "."), Error);
+}
+
+TEST(TrainingThreads, AServerWithoutSamplesHasNoGradientToRecord) {
+  const TestDirectory directory;
+  Trial trial;
+  trial.lesson.silent_rank = 0;
+  trial.training.steps = 1;
+  trial.training.exchange = {
+      .topology = Topology::server, .server = 0, .server_contributes = false};
+  trial.training.record_gradients = {.steps = {0}};
+  run(trial, directory / ".");
+  EXPECT_EQ(names_in(directory / kGradientFiles),
+            (std::set<std::string>{"shapes.json", "step0000_worker0.f32", "step0000_worker1.f32",
+                                   "step0000_worker2.f32"}));
 }
 
 TEST(TrainingThreads, TheModelIsLeftForOtherPrograms) {

@@ -94,19 +94,24 @@ class Sample {
       const auto stretch = values.subspan(i * whole / stretches * kStretch, kStretch);
       copy_.insert(copy_.end(), stretch.begin(), stretch.end());
     }
-    scale_ = static_cast<double>(values.size()) / static_cast<double>(copy_.size());
+    bytes_scale_ = static_cast<double>(values.size()) / static_cast<double>(copy_.size());
+    // A sample with larger values than the rest is to lose as large a part of the whole.
+    const double squares = sum_of_squares(copy_);
+    error_scale_ = squares > 0 ? sum_of_squares(values) / squares : bytes_scale_;
     values_ = copy_;
   }
   Sample(const Sample&) = delete;
   Sample& operator=(const Sample&) = delete;
 
   std::span<const float> values() const { return values_; }
-  double scale() const { return scale_; }
+  double bytes_scale() const { return bytes_scale_; }
+  double error_scale() const { return error_scale_; }
 
  private:
   std::span<const float> values_;
   std::vector<float> copy_;
-  double scale_ = 1;
+  double bytes_scale_ = 1;
+  double error_scale_ = 1;
 };
 
 // Encodes and decodes for real.
@@ -127,10 +132,10 @@ class Trial {
     const double seconds = timer.seconds();
     kernel::combine(1, values, -1, decoded_, decoded_);
     const bool is_good = is_decoded && encoded.finite;
-    return {.squared_error =
-                is_good ? sample.scale() * sum_of_squares(decoded_) : std::nan(""),
-            .bytes = sample.scale() * static_cast<double>(encoded.bytes),
-            .seconds = sample.scale() * seconds};
+    return {
+        .squared_error = is_good ? sample.error_scale() * sum_of_squares(decoded_) : std::nan(""),
+        .bytes = sample.bytes_scale() * static_cast<double>(encoded.bytes),
+        .seconds = sample.bytes_scale() * seconds};
   }
 
  private:

@@ -21,9 +21,9 @@ enum class Family { exact, qsgd, topk, powersgd };
 // One way to send a layer.
 struct Candidate {
   Family family = Family::exact;
-  std::string spec;                           // "none", "qsgd(bits=4)", "topk(1%)"
-  std::shared_ptr<const Codec> codec = {};    // null with powersgd
-  std::size_t rank = 0;                       // with powersgd
+  std::string spec;                         // "none", "qsgd(bits=4)", "topk(1%)"
+  std::shared_ptr<const Codec> codec = {};  // null with powersgd
+  std::size_t rank = 0;                     // with powersgd
 
   bool is_same(const Candidate& other) const;
   bool has_memory() const { return family == Family::topk || family == Family::powersgd; }
@@ -42,8 +42,7 @@ Candidate read_candidate(std::string_view spec);
 
 // Those of the given families. Without `uniform` it is qsgd(bits=4), topk(1%) or powersgd(rank=4),
 // after the first family.
-Candidates make_candidates(std::span<const Family> families,
-                           std::optional<Candidate> uniform = {});
+Candidates make_candidates(std::span<const Family> families, std::optional<Candidate> uniform = {});
 
 // Whether a layer is worth planning for: of two dimensions or more, and not small.
 bool is_planned(const MethodTensor& tensor);

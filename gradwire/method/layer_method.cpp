@@ -65,7 +65,8 @@ const StateArray* find_whole(const MethodState& state, const std::string& memory
 
 // Adds `times` what an owner kept to the error of its own worker.
 void fold_in(const StateArray& kept, float times, std::vector<float>& error) {
-  for (std::size_t i = 0; i < kept.values.size(); ++i) error[kept.first + i] += times * kept.values[i];
+  for (std::size_t i = 0; i < kept.values.size(); ++i)
+    error[kept.first + i] += times * kept.values[i];
 }
 
 }  // namespace
@@ -95,8 +96,7 @@ LayerMethod::LayerMethod(Communicator& communicator, const std::vector<MethodTen
   if (!low_rank.tensors.empty()) {
     MethodOptions options = setup.options;
     options.topology = setup.low_rank_topology;
-    low_rank.method =
-        make_low_rank(communicator, low_rank.tensors, choices[kLowRank], options);
+    low_rank.method = make_low_rank(communicator, low_rank.tensors, choices[kLowRank], options);
   }
 }
 

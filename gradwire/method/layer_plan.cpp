@@ -34,7 +34,8 @@ Problem make_problem(const Candidates& candidates, std::span<const LayerCosts> l
     for (std::size_t i = 0; i < layer.by_candidate.size(); ++i) {
       if (!layer.by_candidate[i] || !is_open(i)) continue;
       const CandidateCost& cost = *layer.by_candidate[i];
-      const double error = error_of(options.measure, cost.squared_error);
+      const double error =
+          layer_error(options.measure, candidates.all[i], cost.squared_error, layer.squared_norm);
       if (i == uniform) problem.reference.push_back(of_layer.size());
       of_layer.push_back(options.seconds ? plan::Option{.weight = cost.seconds, .price = error}
                                          : plan::Option{.weight = error, .price = cost.bytes});
@@ -51,8 +52,8 @@ struct Totals {
   double bytes = 0;
   double seconds = 0;
 
-  void add(const CandidateCost& cost, ErrorMeasure measure) {
-    error += error_of(measure, cost.squared_error);
+  void add(const CandidateCost& cost, double of_error) {
+    error += of_error;
     bytes += cost.bytes;
     seconds += cost.seconds;
   }
@@ -74,8 +75,17 @@ std::size_t uniform_choice(const Candidates& candidates, const LayerCosts& layer
   return layer.by_candidate[candidates.uniform] ? candidates.uniform : kExact;
 }
 
-double error_of(ErrorMeasure measure, double squared_error) {
-  return measure == ErrorMeasure::norms ? std::sqrt(squared_error) : squared_error;
+double layer_error(ErrorMeasure measure, const Candidate& candidate, double squared_error,
+                   double squared_norm) {
+  if (measure == ErrorMeasure::squares) return squared_error;
+  if (measure == ErrorMeasure::norms || !candidate.has_memory()) return std::sqrt(squared_error);
+  constexpr double kKeptLeast = 1e-6;
+  const double kept = std::max(squared_norm - squared_error, kKeptLeast * squared_norm);
+  return kept > 0 ? std::sqrt(squared_norm * (squared_error / kept)) : 0;
+}
+
+double layer_norm(ErrorMeasure measure, double squared_norm) {
+  return measure == ErrorMeasure::squares ? squared_norm : std::sqrt(squared_norm);
 }
 
 LayerPlan price(const Candidates& candidates, std::span<const LayerCosts> layers,
@@ -85,9 +95,14 @@ LayerPlan price(const Candidates& candidates, std::span<const LayerCosts> layers
   LayerPlan plan;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const LayerCosts& layer = layers[i];
-    uniform.add(*layer.by_candidate[uniform_choice(candidates, layer)], options.measure);
-    chosen.add(*layer.by_candidate[choices[i]], options.measure);
-    plan.norm += error_of(options.measure, layer.squared_norm);
+    const auto add = [&](std::size_t choice, Totals& totals) {
+      const CandidateCost& cost = *layer.by_candidate[choice];
+      totals.add(cost, layer_error(options.measure, candidates.all[choice], cost.squared_error,
+                                   layer.squared_norm));
+    };
+    add(uniform_choice(candidates, layer), uniform);
+    add(choices[i], chosen);
+    plan.norm += layer_norm(options.measure, layer.squared_norm);
   }
   plan.choices = std::move(choices);
   plan.error = chosen.error;

@@ -18,10 +18,15 @@ struct LayerCosts {
   double squared_norm = 0;
 };
 
-// How the errors of layers are added up.
+// What counts as the error of a layer; those of all layers are added up.
 enum class ErrorMeasure {
-  norms,    // as published
-  squares,  // the square of the whole gradient's error
+  norms,    // of what is lost in one step: as published
+  squares,  // of that: the square of the whole gradient's error
+  // Norms, but of what an error memory comes to hold in the long run. A codec that keeps a share k
+  // of the square leaves 1 - k of it to the next step, which brings as much again, and so on: (1 -
+  // k)/k in all. Of two that lose almost everything, the one that loses a little more is far
+  // slower.
+  lag,
 };
 
 struct PlanOptions {
@@ -49,7 +54,10 @@ struct LayerPlan {
 // What a layer is sent by where nothing is planned.
 std::size_t uniform_choice(const Candidates& candidates, const LayerCosts& layer);
 
-double error_of(ErrorMeasure measure, double squared_error);
+// Of a layer that a candidate leaves that error of; and of one that is lost as a whole.
+double layer_error(ErrorMeasure measure, const Candidate& candidate, double squared_error,
+                   double squared_norm);
+double layer_norm(ErrorMeasure measure, double squared_norm);
 
 // Families are also looked at one by one, so that a mixed plan is never worse than the best of
 // them. Throws Error for costs that are not finite.

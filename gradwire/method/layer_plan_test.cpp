@@ -36,8 +36,8 @@ Problem make_problem(const Candidates& candidates, std::size_t seed) {
         values[i] = rows[i / 100] * columns[i % 100] + 0.01F * values[i];
       }
     }
-    problem.costs.push_back({measure_costs(tensor, values, candidates, {}),
-                             kernel::moments(values).squares});
+    problem.costs.push_back(
+        {measure_costs(tensor, values, candidates, {}), kernel::moments(values).squares});
     problem.values.push_back(std::move(values));
   }
   return problem;
@@ -88,7 +88,8 @@ TEST(LayerCandidates, ASampleTellsAboutTheWhole) {
 
 TEST(LayerPlan, IsNeverWorseThanUniformNorMixedThanOneFamily) {
   for (std::size_t seed = 0; seed < 5; ++seed) {
-    for (const ErrorMeasure measure : {ErrorMeasure::norms, ErrorMeasure::squares}) {
+    for (const ErrorMeasure measure :
+         {ErrorMeasure::norms, ErrorMeasure::squares, ErrorMeasure::lag}) {
       for (const char* uniform : {"qsgd(bits=4)", "topk(1%)", "powersgd(rank=4)", "topk(2.5%)"}) {
         const Candidates mixed = make_candidates(kFamilies, read_candidate(uniform));
         const Problem problem = make_problem(mixed, seed);
@@ -112,6 +113,35 @@ TEST(LayerPlan, IsNeverWorseThanUniformNorMixedThanOneFamily) {
       }
     }
   }
+}
+
+TEST(LayerPlan, LagIsWhatAnErrorMemoryComesToHold) {
+  const Candidate sparse = read_candidate("topk(1%)");
+  const Candidate quantised = read_candidate("qsgd(bits=4)");
+  // Half of the square is kept: e = (g + e) / sqrt(2) on the long run, so that |e| = |g|.
+  EXPECT_DOUBLE_EQ(layer_error(ErrorMeasure::lag, sparse, 4, 8), std::sqrt(8));
+  EXPECT_DOUBLE_EQ(layer_error(ErrorMeasure::lag, quantised, 4, 8), 2);  // has no memory
+  EXPECT_DOUBLE_EQ(layer_error(ErrorMeasure::norms, sparse, 4, 8), 2);
+  EXPECT_DOUBLE_EQ(layer_error(ErrorMeasure::squares, sparse, 4, 8), 4);
+  // A simulation of it, with new values in every step.
+  constexpr std::size_t kElements = 4096;
+  std::vector<float> error(kElements);
+  double square = 0;
+  for (std::size_t step = 0; step < 400; ++step) {
+    const auto values = rank_values(0, step, kElements);
+    for (std::size_t i = 0; i < kElements; ++i) {
+      // Sends a fifth of the places, whatever is there: k is 1/5.
+      error[i] = (i + step) % 5 == 0 ? 0 : error[i] + values[i];
+    }
+    if (step >= 100) square += kernel::moments(error).squares / 300;
+  }
+  double norm = 0;
+  for (std::size_t step = 100; step < 400; ++step) {
+    norm += kernel::moments(rank_values(0, step, kElements)).squares / 300;
+  }
+  // Sent in turn, an error is 2 steps old on the average; at random it would be 4.
+  EXPECT_NEAR(square / norm, 2, 0.1);
+  EXPECT_NEAR(layer_error(ErrorMeasure::lag, sparse, 0.8 * norm, norm), std::sqrt(4 * norm), 1e-6);
 }
 
 TEST(LayerPlan, KeepsATimeBudget) {

@@ -41,7 +41,7 @@ class LayerWatch {
   const std::vector<MethodTensor>& tensors_;
   const std::vector<std::size_t> layers_;
   const std::size_t window_;
-  std::vector<std::size_t> layer_of_;  // by tensor; layers_.size() if it is none
+  std::vector<std::size_t> layer_of_;     // by tensor; layers_.size() if it is none
   std::vector<std::vector<float>> sums_;  // by layer
   std::size_t steps_ = 0;
 };

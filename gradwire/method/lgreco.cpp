@@ -21,7 +21,7 @@ namespace gradwire {
 namespace {
 
 // Of larger layers as much as this tells enough about the rest.
-constexpr std::size_t kSampleElements = std::size_t{1} << 18;
+constexpr std::size_t kSampleElements = std::size_t{1} << 16;
 // Between two plans the guard looks this often.
 constexpr std::size_t kChecksPerPeriod = 4;
 
@@ -40,8 +40,8 @@ double seconds_since(Clock::time_point start) {
 
 class Lgreco final : public Method {
  public:
-  Lgreco(Communicator& communicator, std::vector<MethodTensor> tensors,
-         const LgrecoOptions& lgreco, const MethodOptions& options);
+  Lgreco(Communicator& communicator, std::vector<MethodTensor> tensors, const LgrecoOptions& lgreco,
+         const MethodOptions& options);
 
   const std::string& spec() const override { return lgreco_.spec; }
   MethodTraits traits() const override { return {}; }
@@ -128,15 +128,16 @@ Lgreco::Lgreco(Communicator& communicator, std::vector<MethodTensor> tensors,
   const bool has_codecs =
       lgreco_.candidates.has(Family::qsgd) || lgreco_.candidates.has(Family::topk);
   if (options.topology == Topology::ring && has_codecs) {
-    throw Error("topology ring: layers with codecs of their own cannot be summed on the way; take "
-                "scatter, server or gather");
+    throw Error(
+        "topology ring: layers with codecs of their own cannot be summed on the way; take "
+        "scatter, server or gather");
   }
   setup_.has_memory = std::ranges::any_of(lgreco_.candidates.all, &Candidate::has_memory);
   setup_.options = options;
   setup_.low_rank_topology = options.topology;
   setup_.options.topology = choose_topology(options);
   const bool is_summed = !has_codecs && options.topology == Topology::automatic;
-  topology_ = is_summed                             ? Topology::ring
+  topology_ = is_summed                            ? Topology::ring
               : options.topology == Topology::ring ? Topology::ring
                                                    : setup_.options.topology;
   if (!watch_.layers().empty()) {
@@ -278,8 +279,9 @@ std::string Lgreco::guard(std::span<const std::vector<float>> values) {
   double error = 0;
   double norm = 0;
   for (std::size_t i = 0; i < layers; ++i) {
-    error += error_of(lgreco_.measure, numbers[i] * numbers[i]);
-    norm += error_of(lgreco_.measure, numbers[layers + i] * numbers[layers + i]);
+    const double squared_norm = numbers[layers + i] * numbers[layers + i];
+    error += layer_error(lgreco_.measure, candidate(i), numbers[i] * numbers[i], squared_norm);
+    norm += layer_norm(lgreco_.measure, squared_norm);
   }
   const double measured = norm > 0 ? error / norm : 0;
   const bool is_kept =
@@ -316,9 +318,9 @@ void Lgreco::plan(std::span<const std::vector<float>> values, std::string reason
   std::vector<LayerCosts> costs;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t tensor = watch_.layers()[i];
-    costs.push_back({measure_costs(tensors_[tensor], values[i], lgreco_.candidates,
-                                   cost_options(tensor)),
-                     kernel::moments(values[i]).squares});
+    costs.push_back(
+        {measure_costs(tensors_[tensor], values[i], lgreco_.candidates, cost_options(tensor)),
+         kernel::moments(values[i]).squares});
   }
   note_ = std::make_shared<PlanNote>();
   note_->reason = std::move(reason);
@@ -427,9 +429,9 @@ void Lgreco::load(const MethodState& state) {
   std::vector<std::size_t> choices;
   for (std::size_t i = 0; i < choices_.size(); ++i) {
     choices.push_back(count(choice_key(i)));
-    const bool is_good = choices[i] < lgreco_.candidates.all.size() &&
-                         is_possible(tensors_[watch_.layers()[i]],
-                                     lgreco_.candidates.all[choices[i]]);
+    const bool is_good =
+        choices[i] < lgreco_.candidates.all.size() &&
+        is_possible(tensors_[watch_.layers()[i]], lgreco_.candidates.all[choices[i]]);
     if (!is_good) throw Error("the saved state has a wrong '" + choice_key(i) + '\'');
   }
   const Schedule schedule{

@@ -21,7 +21,7 @@ namespace gradwire {
 struct LgrecoOptions {
   std::string spec;  // the canonical one
   Candidates candidates;
-  ErrorMeasure measure = ErrorMeasure::norms;
+  ErrorMeasure measure = ErrorMeasure::lag;
   double alpha = 1;
   std::size_t warmup = 20;         // steps before the first plan
   bool is_warmup_exact = false;    // these are averaged as they are; otherwise by the uniform setting

@@ -34,8 +34,9 @@ Candidates read_candidates(MethodReader& reader) {
   }
   const Candidate given = reader.read_nested(*family, read_candidate);
   if (given.family == Family::exact) {
-    arguments.fail_argument("family", "'none' has no parameter to plan; take qsgd, topk, powersgd "
-                                      "or any");
+    arguments.fail_argument("family",
+                            "'none' has no parameter to plan; take qsgd, topk, powersgd "
+                            "or any");
   }
   Candidates candidates = make_candidates(std::array{given.family}, given);
   const std::string& spec = candidates.all[candidates.uniform].spec;
@@ -52,9 +53,8 @@ LgrecoOptions read_lgreco_options(MethodReader& reader) {
   options.candidates = read_candidates(reader);
   const auto steps = [&](const char* key, std::size_t otherwise, std::size_t least) {
     constexpr std::int64_t kMost = 1'000'000'000;
-    const auto given = static_cast<std::size_t>(
-        arguments.integer(key, static_cast<std::int64_t>(otherwise),
-                          static_cast<std::int64_t>(least), kMost));
+    const auto given = static_cast<std::size_t>(arguments.integer(
+        key, static_cast<std::int64_t>(otherwise), static_cast<std::int64_t>(least), kMost));
     if (given != otherwise) reader.write(std::string(key) + '=' + std::to_string(given));
     return given;
   };
@@ -64,13 +64,15 @@ LgrecoOptions read_lgreco_options(MethodReader& reader) {
     options.has_time_budget = true;
     reader.write("budget=hide");
     if (options.alpha != 1) {
-      arguments.fail_argument("alpha", "with budget=hide the limit is time, so that 'alpha', which "
-                                       "is about the error, means nothing");
+      arguments.fail_argument("alpha",
+                              "with budget=hide the limit is time, so that 'alpha', which "
+                              "is about the error, means nothing");
     }
   }
-  if (arguments.word("error", {"norms", "squares"}) == "squares") {
-    options.measure = ErrorMeasure::squares;
-    reader.write("error=squares");
+  const std::string error = arguments.word("error", {"lag", "norms", "squares"});
+  if (error != "lag") {
+    options.measure = error == "norms" ? ErrorMeasure::norms : ErrorMeasure::squares;
+    reader.write("error=" + error);
   }
   options.warmup = steps("warmup", options.warmup, 0);
   if (arguments.word("before", {"uniform", "none"}) == "none") {
@@ -80,8 +82,9 @@ LgrecoOptions read_lgreco_options(MethodReader& reader) {
   options.period = steps("period", options.period, 1);
   options.window = steps("window", options.window, 1);
   if (options.window > options.period) {
-    arguments.fail_argument("window", "'window' is more than 'period': plans are made from the "
-                                      "steps between them");
+    arguments.fail_argument("window",
+                            "'window' is more than 'period': plans are made from the "
+                            "steps between them");
   }
   const double usual_guard = options.guard;
   options.guard = arguments.number_or_off("guard", usual_guard, 1, 1e6).value_or(0);

@@ -17,8 +17,8 @@ namespace {
 
 // Layers that differ in size, in scale and in how fast their values fall off.
 std::vector<MethodTensor> layers() {
-  return {{"first", {16, 27}}, {"bias", {16}},      {"wide", {32, 144}},
-          {"deep", {64, 48}},  {"small", {4, 8}},  {"last", {10, 64}}};
+  return {{"first", {16, 27}}, {"bias", {16}},    {"wide", {32, 144}},
+          {"deep", {64, 48}},  {"small", {4, 8}}, {"last", {10, 64}}};
 }
 
 // Other ones on every rank and at every step; `sharpness` says how fast the values fall off.
