@@ -43,6 +43,7 @@ Json to_json(const PlanNote& note) {
 }
 
 std::string plan_line(const Json& plan) {
+  if (plan.value("layers", Json::array()).empty()) return plan.value("reason", "");
   std::string line = plan.value("reason", "") +
                      formatted(
                          " %.0f bytes instead of %.0f, error %.3g of the gradient instead of "

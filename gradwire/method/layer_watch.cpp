@@ -1,6 +1,7 @@
 #include "gradwire/method/layer_watch.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "gradwire/core/error.h"
 #include "gradwire/kernel/combine.h"
@@ -92,11 +93,17 @@ void LayerWatch::check(const MethodState& state) const {
 
 void LayerWatch::load(const MethodState& state) {
   clear();
-  steps_ = static_cast<std::size_t>(state.numbers.at(kSteps));
+  steps_ = static_cast<std::size_t>(saved_steps(state));
   if (steps_ == 0) return;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     sums_[i] = find(state, kAccumulated, tensors_[layers_[i]].name)->values;
   }
+}
+
+std::uint64_t LayerWatch::saved_steps(const MethodState& state) {
+  const double steps = state.numbers.at(kSteps);
+  return steps >= 0 && steps <= 0x1p53 ? static_cast<std::uint64_t>(steps)
+                                       : std::numeric_limits<std::uint64_t>::max();
 }
 
 std::size_t LayerWatch::memory_bytes() const {

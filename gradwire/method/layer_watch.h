@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -35,6 +36,7 @@ class LayerWatch {
   // Throws Error where something is missing; load() takes it for granted.
   void check(const MethodState& state) const;
   void load(const MethodState& state);
+  static std::uint64_t saved_steps(const MethodState& state);
   std::size_t memory_bytes() const;
 
  private:

@@ -324,25 +324,23 @@ void Lgreco::plan(std::span<const std::vector<float>> values, std::string reason
   }
   note_ = std::make_shared<PlanNote>();
   note_->reason = std::move(reason);
-  LayerPlan plan;
-  if (council_->share(context_.step, costs)) {
-    const PlanOptions options = plan_options(costs, *note_);
-    plan.choices.resize(values.size());
-    if (communicator_.rank() == 0) {
-      plan = plan_layers(lgreco_.candidates, costs, options);
-    }
-    plan.choices = council_->hear(context_.step, plan.choices);
-    plan = price(lgreco_.candidates, costs, options, plan.choices);
-    if (note_->budget) {
-      note_->budget->exchange_seconds = plan.seconds + note_->budget->latency_seconds;
-      if (!plan.fits) note_->reason += " No choice hides behind the computation: the quickest.";
-    }
-    promised_ = plan.relative_error();
-    adopt(plan.choices);
-  } else {
+  if (!council_->share(context_.step, costs)) {
     note_->reason = "No new plan: the gradients are not finite.";
-    plan = price(lgreco_.candidates, costs, {.measure = lgreco_.measure}, choices_);
+    return;
   }
+  const PlanOptions options = plan_options(costs, *note_);
+  std::vector<std::size_t> choices(values.size());
+  if (communicator_.rank() == 0) {
+    choices = plan_layers(lgreco_.candidates, costs, options).choices;
+  }
+  choices = council_->hear(context_.step, std::move(choices));
+  const LayerPlan plan = price(lgreco_.candidates, costs, options, choices);
+  if (note_->budget) {
+    note_->budget->exchange_seconds = plan.seconds + note_->budget->latency_seconds;
+    if (!plan.fits) note_->reason += " No choice hides behind the computation: the quickest.";
+  }
+  promised_ = plan.relative_error();
+  adopt(std::move(choices));
   describe(plan, costs, *note_);
 }
 
@@ -437,6 +435,12 @@ void Lgreco::load(const MethodState& state) {
   const Schedule schedule{
       .done = count("steps"), .plan_at = count("next plan"), .check_at = count("next check")};
   const auto promised = state.numbers.find("promised error");
+  // What is due after fewer steps than a window has is being watched.
+  const std::uint64_t left = schedule.next() - schedule.done;
+  const std::uint64_t watched = left < watch_.window() ? watch_.window() - left : 0;
+  if (schedule.done > schedule.next() || (council_ && watched != watch_.saved_steps(state))) {
+    throw Error("the saved state has accumulated gradients of another step than the next plan's");
+  }
   auto inner = make_inner(choices);
   inner->load(state);
   inner_ = std::move(inner);

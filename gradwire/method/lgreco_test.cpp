@@ -217,7 +217,12 @@ TEST(LgrecoThreads, AWrongStateIsRefusedAndChangesNothing) {
     std::erase_if(no_error.arrays, [](const StateArray& array) { return array.tensor == "deep"; });
     MethodState other = good;
     other.spec = "lgreco(qsgd)";
-    for (const MethodState& wrong : {no_choice, wrong_choice, no_error, other}) {
+    MethodState other_step = good;
+    other_step.numbers["steps"] = 2;
+    MethodState long_ago = good;
+    long_ago.numbers["steps"] = 1e9;
+    for (const MethodState& wrong :
+         {no_choice, wrong_choice, no_error, other, other_step, long_ago}) {
       EXPECT_THROW(method->load(wrong), Error);
       EXPECT_EQ(method->save(), good);
     }

@@ -24,7 +24,7 @@ class PlanCouncil {
   // Errors and norms are averaged as such, not their squares, so that they fit where gradients do.
   // Nothing if a rank has met what is not finite.
   bool share(std::uint64_t step, std::vector<LayerCosts>& costs);
-  // The same for a few numbers, at most as many as there are layers, and two.
+  // The same for a few numbers, at most two for each layer and two more.
   bool share(std::uint64_t step, std::span<double> numbers);
 
   // Rank 0's; what the others have is not looked at.
