@@ -22,6 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kBatch = 64;
+constexpr std::uint64_t kWarmup = 20;  // steps that are not counted
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -51,8 +52,9 @@ double plain_step_seconds(const Lesson& lesson, std::uint64_t steps) {
   torch::optim::SGD optimiser(model.parameters(), torch::optim::SGDOptions(0.05));
   data::Sampler sampler(lesson.shards, kBatch, 1, 0);
   data::Batch batch;
-  const auto start = Clock::now();
-  for (std::uint64_t step = 0; step < steps; ++step) {
+  auto start = Clock::now();
+  for (std::uint64_t step = 0; step < kWarmup + steps; ++step) {
+    if (step == kWarmup) start = Clock::now();
     lesson.source->fill_train(sampler.at(step), {}, batch);
     const auto samples = static_cast<std::int64_t>(batch.samples);
     const auto input = torch::from_blob(batch.values.data(), {samples, 1, 28, 28});
@@ -70,8 +72,9 @@ double bare_step_seconds(const Lesson& lesson, std::uint64_t steps) {
   const auto model = make_model(lesson.options.model, lesson.source->shape(), 1);
   data::Sampler sampler(lesson.shards, kBatch, 1, 0);
   data::Batch batch;
-  const auto start = Clock::now();
-  for (std::uint64_t step = 0; step < steps; ++step) {
+  auto start = Clock::now();
+  for (std::uint64_t step = 0; step < kWarmup + steps; ++step) {
+    if (step == kWarmup) start = Clock::now();
     lesson.source->fill_train(sampler.at(step), {}, batch);
     std::ranges::fill(model->gradients(), 0.0F);
     model->learn(batch, {}, 1, {});
