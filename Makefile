@@ -37,10 +37,13 @@ fuzz:                ## every fuzz target for FUZZ_SECONDS=60
 	@$(call build,fuzz)
 	@tools/fuzz $(FUZZ_SECONDS)
 
-bench: build         ## speed of every codec: one thread, 16,777,216 Gaussian elements
+bench: build         ## speed of every codec and of planning; as root, advice against what is measured
 	@build/gradwire bench codec --elements 16777216 --threads 1
+	@cmake --build --preset release --target choose_bench
+	@build/choose_bench
+	@tools/bench-advise || [ $$? -eq 3 ]
 
-bench-train: build   ## what the trainer costs beside the network: against a plain libtorch loop
+bench-train: build   ## what the trainer costs beside the network: against a bare loop
 	@cmake --build --preset release --target overhead_bench
 	@build/overhead_bench
 

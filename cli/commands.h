@@ -29,6 +29,8 @@ void add_encode_command(CLI::App& program, const Console& console);
 void add_decode_command(CLI::App& program, const Console& console);
 void add_inspect_command(CLI::App& program, const Console& console);
 void add_bench_command(CLI::App& program, const Console& console);
+void add_advise_command(CLI::App& program, const Console& console);
+void add_plan_command(CLI::App& program, const Console& console);
 void add_train_command(CLI::App& program, const Console& console);
 void add_compare_command(CLI::App& program, const Console& console);
 void add_report_command(CLI::App& program, const Console& console);

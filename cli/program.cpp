@@ -109,6 +109,8 @@ int run(std::vector<std::string> arguments, const Console& console) {
   add_decode_command(program, console);
   add_inspect_command(program, console);
   add_bench_command(program, console);
+  add_advise_command(program, console);
+  add_plan_command(program, console);
   add_train_command(program, console);
   add_compare_command(program, console);
   add_report_command(program, console);

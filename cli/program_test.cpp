@@ -62,7 +62,7 @@ TEST(Program, HelpOfEveryCommandHasAnExampleOfIt) {
 
 TEST(Program, WithoutACommandListsThem) {
   expect_wrong_usage(
-      {}, "'gradwire' needs a command: codecs, methods, encode, decode, inspect, bench, train");
+      {}, "'gradwire' needs a command: codecs, methods, encode, decode, inspect, bench, advise");
   expect_wrong_usage({"bench"}, "'gradwire bench' needs a command: codec, allreduce");
 }
 

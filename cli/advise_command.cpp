@@ -1,0 +1,357 @@
+// gradwire advise: what to use on a given network, from speeds measured here and now.
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <memory>
+#include <ostream>
+
+#include "cli/advise_method.h"
+#include "cli/advise_options.h"
+#include "cli/advise_prediction.h"
+#include "cli/advise_sample.h"
+#include "cli/advise_socket.h"
+#include "cli/advise_words.h"
+#include "cli/commands.h"
+#include "cli/format.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+
+namespace gradwire::cli {
+namespace {
+
+constexpr std::size_t kWorkersMax = 10'000;
+constexpr std::size_t kTensorsMax = 1'000'000;
+constexpr std::size_t kMeasuredMax = std::size_t{1} << 23;       // elements of one worker
+constexpr std::size_t kMeasuredByAllMax = std::size_t{1} << 25;  // and of those at once
+constexpr std::string_view kNone = "none";
+
+struct AdviseOptions {
+  std::string model;
+  std::string data;
+  std::size_t params = 0;
+  std::optional<std::size_t> tensors;
+  std::size_t workers = 0;
+  std::string bandwidth;
+  double latency_ms = 0.1;
+  std::optional<double> compute_ms;
+  std::size_t host_workers = 1;
+  std::vector<std::string> methods = {"none",
+                                      "fp16",
+                                      "qsgd(bits=8)",
+                                      "qsgd(bits=4)",
+                                      "natural",
+                                      "natural | entropy",
+                                      "ef(sign)",
+                                      "ef(topk(1%) | natural)",
+                                      "powersgd(rank=4)"};
+  ValueOptions values;
+  std::size_t rounds = 5;
+  bool json = false;
+};
+
+// Everything that the answer is made of.
+struct Answer {
+  Place place;
+  HostLoad load;
+  std::size_t elements_measured = 0;
+  std::vector<Candidate> candidates;
+  std::size_t none = 0;
+  Advice advice;
+
+  WordsContext context(const AdviseOptions& options) const {
+    return {.candidates = candidates,
+            .none = none,
+            .place = place,
+            .elements_measured = elements_measured,
+            .source = options.values.source(),
+            .load = load};
+  }
+  const Prediction& baseline() const {
+    const auto& ways = candidates[none].predictions.ways;
+    return *std::ranges::find(ways, Topology::ring, &Prediction::topology);
+  }
+  double speedup(const Prediction& way) const { return baseline().seconds() / way.seconds(); }
+};
+
+std::vector<MethodTensor> make_tensors(const AdviseOptions& options) {
+  if (!options.model.empty()) {
+    return tensors_of_model(options.model, options.data);
+  }
+  const std::size_t tensors = options.tensors.value_or(usual_tensors(options.params));
+  if (tensors > options.params) {
+    throw UsageError(fmt::format("{} parameters do not make {} tensors", options.params, tensors));
+  }
+  return tensors_of_size(options.params, tensors);
+}
+
+void check_options(const AdviseOptions& options) {
+  if (options.model.empty() == (options.params == 0)) {
+    throw UsageError("give either --model or --params: what is exchanged");
+  }
+  if (options.host_workers > options.workers) {
+    throw UsageError(fmt::format("--host-workers: {} of {} workers cannot share a machine",
+                                 options.host_workers, options.workers));
+  }
+  parse_bandwidth(options.bandwidth);
+  for (const std::string& method : options.methods) check_method(method);
+  if (!options.model.empty()) check_network(options.model);
+}
+
+// The methods asked for, and the one that all are compared with.
+std::vector<std::string> methods_with_none(const AdviseOptions& options, std::size_t& none) {
+  std::vector<std::string> methods = options.methods;
+  auto found =
+      std::ranges::find(methods, kNone, [](const auto& text) { return check_method(text); });
+  if (found == methods.end()) found = methods.insert(methods.begin(), std::string(kNone));
+  none = static_cast<std::size_t>(found - methods.begin());
+  return methods;
+}
+
+Answer find_answer(const AdviseOptions& options, const Console& console) {
+  Answer answer;
+  answer.place.tensors = make_tensors(options);
+  answer.place.workers = options.workers;
+  answer.place.bits_per_second = parse_bandwidth(options.bandwidth);
+  answer.place.latency_seconds = 1e-3 * options.latency_ms;
+  answer.load = {.workers = options.host_workers, .cores = machine_threads()};
+  if (options.compute_ms) answer.place.compute_seconds = 1e-3 * *options.compute_ms;
+  answer.place.cores_per_worker = answer.load.cores_per_worker();
+  if (options.workers == 1) return answer;
+
+  const std::vector<std::string> methods = methods_with_none(options, answer.none);
+  Progress progress(console, "advise", methods.size() + 1);
+  progress.step("sockets");
+  answer.place.socket_byte_seconds = socket_byte_seconds();
+  answer.place.checksum_byte_seconds = checksum_byte_seconds();
+  const std::vector<MethodTensor> tensors = cut_tensors(
+      answer.place.tensors, std::min(kMeasuredMax, kMeasuredByAllMax / answer.load.at_once()));
+  const PageArray<float> values = make_values(options.values, elements_of(tensors));
+  answer.elements_measured = values.span().size();
+  for (const std::string& method : methods) {
+    progress.step(method);
+    answer.candidates.push_back(
+        {.speed = measure_method(method, tensors, values.span(),
+                                 {.load = answer.load, .rounds = options.rounds}),
+         .predictions = {}});
+  }
+  for (Candidate& candidate : answer.candidates) {
+    candidate.predictions =
+        predict(candidate.speed, answer.candidates[answer.none].speed, answer.place);
+  }
+  answer.advice = advise(answer.candidates, answer.none);
+  return answer;
+}
+
+Json milliseconds_or_null(const std::optional<double>& seconds) {
+  return seconds ? Json(1e3 * *seconds) : Json();
+}
+
+Json to_json(const Candidate& candidate, const Answer& answer) {
+  const MethodSpeed& speed = candidate.speed;
+  Json ways = Json::array();
+  for (std::size_t i = 0; i < candidate.predictions.ways.size(); ++i) {
+    const Prediction& way = candidate.predictions.ways[i];
+    ways.push_back({{"topology", name(way.topology)},
+                    {"step_ms", milliseconds_or_null(way.step_seconds)},
+                    {"exchange_ms", 1e3 * way.exchange_seconds},
+                    {"speedup", answer.speedup(way)},
+                    {"bytes_sent_per_worker", way.bytes_sent},
+                    {"relative_error", way.relative_error},
+                    {"is_best", i == candidate.predictions.best}});
+  }
+  Json codec;
+  if (speed.codec) {
+    codec = {{"measure_ns", 1e9 * speed.codec->measure},
+             {"encode_ns", 1e9 * speed.codec->encode},
+             {"decode_ns", 1e9 * speed.codec->decode},
+             {"decode_add_ns", 1e9 * speed.codec->decode_add},
+             {"bits_per_element", 8 * speed.codec->payload_bytes}};
+  }
+  return {
+      {"method", speed.method},         {"spec", speed.spec}, {"is_unbiased", speed.is_unbiased},
+      {"has_memory", speed.has_memory}, {"codec", codec},     {"topologies", ways}};
+}
+
+Json to_json(const Answer& answer, const AdviseOptions& options) {
+  const Place& place = answer.place;
+  Json document = {{"model", options.model.empty() ? Json() : Json(options.model)},
+                   {"elements", place.elements()},
+                   {"tensors", place.tensors.size()},
+                   {"workers", place.workers},
+                   {"bandwidth_bits_per_second", place.bits_per_second},
+                   {"latency_ms", options.latency_ms},
+                   {"compute_ms", milliseconds_or_null(place.compute_seconds)},
+                   {"host_workers", answer.load.workers},
+                   {"cores", answer.load.cores},
+                   {"socket_byte_ns", 1e9 * place.socket_byte_seconds},
+                   {"input", options.values.source()},
+                   {"elements_measured", answer.elements_measured},
+                   {"groups", place.groups()},
+                   {"baseline", Json()},
+                   {"methods", Json::array()}};
+  if (answer.candidates.empty()) {
+    document["advice"] = {{"compress", false},  {"method", kNone},
+                          {"topology", Json()}, {"speedup", 1},
+                          {"gentler", Json()},  {"text", words_for_one_worker()}};
+    return document;
+  }
+  document["baseline"] = {{"method", kNone},
+                          {"topology", name(Topology::ring)},
+                          {"step_ms", milliseconds_or_null(answer.baseline().step_seconds)},
+                          {"exchange_ms", 1e3 * answer.baseline().exchange_seconds}};
+  for (const Candidate& candidate : answer.candidates) {
+    document["methods"].push_back(to_json(candidate, answer));
+  }
+  const Candidate& chosen = answer.candidates[answer.advice.candidate];
+  const auto gentler = answer.advice.gentler;
+  document["advice"] = {
+      {"compress", answer.advice.compresses},
+      {"method", chosen.speed.method},
+      {"topology", name(chosen.best().topology)},
+      {"speedup", answer.speedup(chosen.best())},
+      {"gentler", gentler ? Json(answer.candidates[*gentler].speed.method) : Json()},
+      {"text", advice_words(answer.advice, answer.context(options))}};
+  return document;
+}
+
+// "0.29 u"
+std::string error_text(const MethodSpeed& speed, const Prediction& way) {
+  if (way.relative_error == 0) return "0   ";
+  return significant(way.relative_error, 2) + (speed.is_unbiased ? " u" : "  ") +
+         (speed.has_memory ? "m" : " ");
+}
+
+void print_table(const Answer& answer, const Console& console) {
+  std::vector<Table::Column> columns = {{.heading = "method", .align = Table::Align::left},
+                                        {.heading = "topology", .align = Table::Align::left},
+                                        {.heading = "exchange\nms"},
+                                        {.heading = "times\nas fast"},
+                                        {.heading = "MB sent\nper worker"},
+                                        {.heading = "error   "}};
+  const bool has_steps = answer.place.compute_seconds.has_value();
+  if (has_steps) columns.insert(columns.begin() + 2, {.heading = "step\nms"});
+  Table table(columns);
+  for (const Candidate& candidate : answer.candidates) {
+    for (std::size_t i = 0; i < candidate.predictions.ways.size(); ++i) {
+      const Prediction& way = candidate.predictions.ways[i];
+      const bool is_best = i == candidate.predictions.best;
+      std::vector<std::string> cells = {i == 0 ? candidate.speed.method : "",
+                                        std::string(name(way.topology)) + (is_best ? " *" : ""),
+                                        fixed(1e3 * way.exchange_seconds, 1),
+                                        fixed(answer.speedup(way), 2),
+                                        fixed(1e-6 * way.bytes_sent, 3),
+                                        error_text(candidate.speed, way)};
+      if (has_steps) cells.insert(cells.begin() + 2, fixed(1e3 * way.seconds(), 1));
+      table.add_row(std::move(cells));
+    }
+  }
+  fmt::print(console.out, "{}\n", table.text());
+}
+
+void print_answer(const Answer& answer, const AdviseOptions& options, const Console& console) {
+  if (answer.candidates.empty()) {
+    fmt::print(console.out, "{}", words_for_one_worker());
+    return;
+  }
+  const WordsContext context = answer.context(options);
+  print_table(answer, console);
+  fmt::print(console.out,
+             "{} parameters in {} tensor{}, {} workers. Times as fast: as the uncompressed ring. "
+             "*: the best\nof a method's topologies. u: unbiased, m: with a memory.\n\n{}\n{}",
+             thousands(answer.place.elements()), thousands(answer.place.tensors.size()),
+             answer.place.tensors.size() == 1 ? "" : "s", thousands(answer.place.workers),
+             advice_words(answer.advice, context), assumption_words(context));
+}
+
+void run(const AdviseOptions& options, const Console& console) {
+  check_options(options);
+  const Answer answer = find_answer(options, console);
+  if (options.json) {
+    print_json(to_json(answer, options), console);
+  } else {
+    print_answer(answer, options, console);
+  }
+}
+
+// What is exchanged.
+void add_model_options(CLI::App& app, AdviseOptions& options) {
+  auto* model = app.add_option("--model", options.model,
+                               "A network, as train takes it: resnet20, 'transformer(layers=6)'")
+                    ->type_name("M");
+  app.add_option("--data", options.data,
+                 "What the network learns from, where its size depends on it [as train]")
+      ->needs(model)
+      ->type_name("D");
+  auto* params = app.add_option("--params", options.params, "Parameters, instead of a model")
+                     ->transform(whole_number(1, kElementsMax))
+                     ->excludes(model)
+                     ->type_name("N");
+  app.add_option("--tensors", options.tensors,
+                 "Tensors of very different sizes that share them [as networks have]")
+      ->transform(whole_number(1, kTensorsMax))
+      ->needs(params)
+      ->type_name("N");
+}
+
+// Where it is exchanged.
+void add_place_options(CLI::App& app, AdviseOptions& options) {
+  app.add_option("--workers", options.workers, "Workers that average together")
+      ->transform(whole_number(1, kWorkersMax))
+      ->required()
+      ->type_name("N");
+  app.add_option("--bandwidth", options.bandwidth,
+                 "Of a worker's link, each way: 100Mbit, 1Gbit, 1e9 (bits a second)")
+      ->required()
+      ->type_name("RATE");
+  app.add_option("--latency-ms", options.latency_ms,
+                 "From one worker's program to another's, one way")
+      ->check(number_between(0, 60'000))
+      ->type_name("T")
+      ->capture_default_str();
+  app.add_option("--compute-ms", options.compute_ms,
+                 "What a step computes, forward and backward; without it only the exchange is "
+                 "judged")
+      ->check(number_between(0, 1e9))
+      ->type_name("T");
+  add_count_option(app, "--host-workers", options.host_workers, kWorkersMax,
+                   "Workers that share this machine's cores, each with a link of its own");
+}
+
+void add_measurement_options(CLI::App& app, AdviseOptions& options) {
+  app.add_option("--methods", options.methods,
+                 "What to judge; give it once for each [none, and eight that differ much]")
+      ->allow_extra_args(false)
+      ->type_name("SPEC");
+  auto* generate =
+      app.add_option("--generate", options.values.generate, "What the gradients are like")
+          ->check(CLI::IsMember({"gradients", "gaussian"}))
+          ->capture_default_str();
+  app.add_option("--input", options.values.input, "Take the gradients from a .f32 or .npy file")
+      ->excludes(generate)
+      ->type_name("FILE");
+  add_count_option(app, "--rounds", options.rounds, 1'000, "Rounds, of which the median is taken");
+  add_json_option(app, options.json);
+}
+
+}  // namespace
+
+void add_advise_command(CLI::App& program, const Console& console) {
+  auto* app = program.add_subcommand(
+      "advise", "What to use on a given network, and how much faster it would be");
+  auto options = std::make_shared<AdviseOptions>();
+  add_model_options(*app, *options);
+  add_place_options(*app, *options);
+  add_measurement_options(*app, *options);
+  app->footer(
+      "Predicts steps by method and topology, from speeds that it measures on this machine: some "
+      "seconds.\n"
+      "Examples:\n"
+      "  gradwire advise --model resnet20 --workers 8 --bandwidth 1Gbit --compute-ms 120\n"
+      "  gradwire advise --params 25000000 --workers 64 --bandwidth 10Gbit --latency-ms 0.05");
+  app->callback([options, &console] { run(*options, console); });
+}
+
+}  // namespace gradwire::cli

@@ -1,0 +1,15 @@
+// What only advise reads from its arguments. Pure functions.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace gradwire::cli {
+
+// Bits in a second: "1Gbit", "100Mbit/s", "25Gbps", "1e9". Throws UsageError.
+double parse_bandwidth(const std::string& text);
+
+// For Option::check: a number from `least` to `most`.
+CLI::Validator number_between(double least, double most);
+
+}  // namespace gradwire::cli
