@@ -52,8 +52,9 @@ void check_mixed(const ExchangeOptions& options, Topology topology, std::size_t 
   GW_CHECK(!options.up && !options.down && !options.keeps_uploads);
   GW_CHECK(options.each.size() == tensors);
   if (topology == Topology::ring) {
-    refuse(topology, "tensors with codecs of their own cannot be summed on the way; take scatter, "
-                     "server or gather");
+    refuse(topology,
+           "tensors with codecs of their own cannot be summed on the way; take scatter, "
+           "server or gather");
   }
 }
 
@@ -94,9 +95,8 @@ ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions
   setup.up = is_mixed ? TensorCodecs(options.each) : TensorCodecs(options.up);
   setup.topology = options.topology;
   if (setup.topology == Topology::automatic) {
-    setup.topology =
-        is_mixed ? choose_mixed_topology(message_bytes_max(tensors, setup.up), ranks)
-                 : choose_topology(elements, ranks, *options.up, options.down.get());
+    setup.topology = is_mixed ? choose_mixed_topology(message_bytes_max(tensors, setup.up), ranks)
+                              : choose_topology(elements, ranks, *options.up, options.down.get());
   }
   if (is_mixed) {
     check_mixed(options, setup.topology, tensors.size());

@@ -146,7 +146,9 @@ class ExchangeBase : public Exchange, public Job {
     const std::span<const Piece> pieces = layout().pieces_of(segment);
     ParcelWriter parcel(memory.subspan(kFrameHeaderBytes), pieces.size(), weight);
     for (const Piece& piece : pieces) {
-      finite = encode_piece(kind.codecs.of(piece.of_tensor.tensor), source_of(piece), parcel).finite && finite;
+      finite =
+          encode_piece(kind.codecs.of(piece.of_tensor.tensor), source_of(piece), parcel).finite &&
+          finite;
     }
     return {.parcel = parcel.bytes(), .finite = finite};
   }
@@ -210,9 +212,9 @@ class ExchangeBase : public Exchange, public Job {
     const Segment& segment = layout().segments[segment_index];
     ParcelReader own = written != nullptr ? open_own(*written, segment) : ParcelReader();
     for (const Piece& piece : layout().pieces_of(segment)) {
-      const SentPiece sent =
-          written != nullptr ? SentPiece(up(piece.of_tensor.tensor), own.next(), workspace_)
-                             : SentPiece();
+      const SentPiece sent = written != nullptr
+                                 ? SentPiece(up(piece.of_tensor.tensor), own.next(), workspace_)
+                                 : SentPiece();
       commit(piece, sent, fill_mean);
     }
     station_->presence.tick();

@@ -107,11 +107,10 @@ void GatherExchange::commit_all() {
   for (std::size_t index = 0; index < layout().segments.size(); ++index) {
     const std::span<ParcelReader> parcels = parcels_of(index);
     weigh(parcels);
-    commit_segment(
-        index, call().is_repeat ? nullptr : &written_[index],
-        [&](const Piece& piece, std::span<float> mean, float scale) {
-          average(piece, parcels, mean, scale);
-        });
+    commit_segment(index, call().is_repeat ? nullptr : &written_[index],
+                   [&](const Piece& piece, std::span<float> mean, float scale) {
+                     average(piece, parcels, mean, scale);
+                   });
   }
 }
 

@@ -32,8 +32,9 @@ std::size_t largest(std::span<const Segment> segments, const BytesOf& bytes_of) 
 OwnerExchange::OwnerExchange(Communicator::Impl& communicator, ExchangeSetup given,
                              Transport& transport)
     : ExchangeBase(communicator, std::move(given)),
-      down_kind_{
-          .codecs = downs(), .fingerprint = fingerprint(downs().spec()), .direction = Direction::down},
+      down_kind_{.codecs = downs(),
+                 .fingerprint = fingerprint(downs().spec()),
+                 .direction = Direction::down},
       order_(contributes(rank()) ? encoding_order(layout(), rank()) : std::vector<std::size_t>()),
       up_frames_(frame_sizes(layout().segments,
                              [this](const Segment& s) { return up_frame_bytes_max(s); })),
@@ -81,8 +82,8 @@ OwnerExchange::OwnerExchange(Communicator::Impl& communicator, ExchangeSetup giv
 std::size_t OwnerExchange::down_frame_bytes_max(const Segment& segment) const {
   std::size_t bytes = kFrameHeaderBytes + parcel_head_bytes(segment.piece_count);
   for (const Piece& piece : layout().pieces_of(segment)) {
-    bytes +=
-        down(piece).payload_bytes_max(piece.of_tensor.elements, layout().parts[piece.part].elements);
+    bytes += down(piece).payload_bytes_max(piece.of_tensor.elements,
+                                           layout().parts[piece.part].elements);
   }
   return bytes;
 }
@@ -221,7 +222,7 @@ void OwnerExchange::measure_parts() {
       continue;
     }
     const auto mean = downs().needs_whole_tensor() ? own_wanted(own_chunk().first_part + i)
-                                                  : means({tensor, first, elements});  // not read
+                                                   : means({tensor, first, elements});  // not read
     codec.measure(mean, rng(tensor, Purpose::downlink, rank()), part_scales_[i]);
   }
 }
@@ -236,7 +237,7 @@ void OwnerExchange::send_down(std::size_t index) {
   for (const Piece& piece : layout().pieces_of(segment)) {
     const std::span<const float> wanted =
         downs().needs_whole_tensor() ? std::span<const float>(within(own_wanted(piece.part), piece))
-                                    : average_own(piece);
+                                     : average_own(piece);
     finite = encode_down(piece, wanted, parcel) && finite;
   }
   sent_down_[index] = {.parcel = parcel.bytes(), .finite = finite};

@@ -41,8 +41,9 @@ RingExchange::RingExchange(Communicator::Impl& communicator, ExchangeSetup given
                            Transport& transport)
     : ExchangeBase(communicator, std::move(given)),
       is_summed_(ups().common().summable_from().has_value()),
-      mean_kind_{
-          .codecs = downs(), .fingerprint = fingerprint(downs().spec()), .direction = Direction::down},
+      mean_kind_{.codecs = downs(),
+                 .fingerprint = fingerprint(downs().spec()),
+                 .direction = Direction::down},
       own_frames_(frame_sizes(is_summed_ && *ups().common().summable_from() > 0
                                   ? std::span<const Segment>(layout().segments)
                                   : std::span<const Segment>(),
@@ -214,7 +215,8 @@ Written RingExchange::sum_payloads(std::size_t segment_index, ParcelReader* inco
     const auto came = incoming != nullptr ? incoming->next() : std::span<const std::byte>();
     if (incoming != nullptr && came.size() != payload.size()) {
       // Either of them may be poisoned, but it has to be a payload.
-      check(ups().common().decode(came, scratch(piece.of_tensor.elements), workspace()), rank_behind(1));
+      check(ups().common().decode(came, scratch(piece.of_tensor.elements), workspace()),
+            rank_behind(1));
     }
     const std::span<std::byte> room = sum.room();
     const std::size_t bytes = sum_payload(payload, incoming != nullptr ? &came : nullptr,
@@ -268,7 +270,8 @@ Written RingExchange::round_again(const Segment& segment, ParcelReader* incoming
     const std::span<float> sum = scratch(part.elements);
     std::copy_n(values(part).begin(), sum.size(), sum.begin());
     scale_by(call().weight, sum);
-    if (incoming) check(ups().common().decode_add(incoming->next(), 1, sum, workspace()), rank_behind(1));
+    if (incoming)
+      check(ups().common().decode_add(incoming->next(), 1, sum, workspace()), rank_behind(1));
     if (is_mean) scale_by(mean_factor(weight), sum);
     // A piece is a tensor of its own here, with random numbers of its own.
     Rng random = rng(part.tensor, is_mean ? Purpose::downlink : Purpose::hop, rank());

@@ -145,9 +145,9 @@ void ExchangeMethod::make_exchanges(const Codecs& codecs) {
   if (!place_.codecs.down) place_.codecs.down = codecs.up;
   const bool has_owners = topology_ == Topology::scatter || topology_ == Topology::server;
   const auto is_rounded = [](const auto& codec) { return codec->spec() != "none"; };
-  place_.has_downlink = has_owners && (codecs.each.empty()
-                                           ? is_rounded(place_.codecs.down)
-                                           : std::ranges::any_of(codecs.each, is_rounded));
+  place_.has_downlink =
+      has_owners && (codecs.each.empty() ? is_rounded(place_.codecs.down)
+                                         : std::ranges::any_of(codecs.each, is_rounded));
 }
 
 void ExchangeMethod::begin(const StepContext& context) {

@@ -23,11 +23,11 @@ struct LgrecoOptions {
   Candidates candidates;
   ErrorMeasure measure = ErrorMeasure::lag;
   double alpha = 1;
-  std::size_t warmup = 20;         // steps before the first plan
-  bool is_warmup_exact = false;    // these are averaged as they are; otherwise by the uniform setting
-  std::size_t period = 200;        // steps from a plan to the next
-  std::size_t window = 4;          // steps whose gradients are accumulated for statistics
-  double guard = 2;                // plan again when the error is this many times off; 0: never
+  std::size_t warmup = 20;       // steps before the first plan
+  bool is_warmup_exact = false;  // these are averaged as they are; otherwise by the uniform setting
+  std::size_t period = 200;      // steps from a plan to the next
+  std::size_t window = 4;        // steps whose gradients are accumulated for statistics
+  double guard = 2;              // plan again when the error is this many times off; 0: never
   bool has_time_budget = false;
 };
 

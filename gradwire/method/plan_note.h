@@ -20,10 +20,10 @@ struct PlanNote {
 
   // With a time budget: what was measured.
   struct Budget {
-    double compute_seconds = 0;        // in which gradients become ready, so that exchanges can hide
-    double bytes_per_second = 0;       // of messages, by an exchange on this network
-    double latency_seconds = 0;        // of an exchange
-    double exchange_seconds = 0;       // that the plan's should take
+    double compute_seconds = 0;   // in which gradients become ready, so that exchanges can hide
+    double bytes_per_second = 0;  // of messages, by an exchange on this network
+    double latency_seconds = 0;   // of an exchange
+    double exchange_seconds = 0;  // that the plan's should take
   };
 
   std::string reason;         // a sentence
