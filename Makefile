@@ -52,7 +52,7 @@ bench-network: build ## compressed means on networks: loopback, 1 Gbit/s; needs 
 
 format:              ## lay out the sources by .clang-format
 	@tools/bootstrap format
-	@find gradwire record convex report cli fuzz tests -name '*.h' -o -name '*.cpp' | xargs clang-format -i
+	@find gradwire record data convex train report cli fuzz tests -name '*.h' -o -name '*.cpp' | xargs clang-format -i
 
 install: build       ## library, headers, program, CMake package; PREFIX=/usr/local
 	@cmake --install build --prefix $(PREFIX)

@@ -1,7 +1,8 @@
 // What the trainer costs beside the network itself: steps of one worker with `none`, against the
-// very same network in a bare loop on the same batches, in the same run; and, beside both, the same
-// layers as somebody would write them with libtorch.
-//   overhead_bench [STEPS [ROUNDS]]
+// very same network in a bare loop on batches of the same data, and, beside both, the same layers
+// as somebody would write them with libtorch. All take turns, some steps each, so that what changes
+// on the machine changes for all.
+//   overhead_bench [STEPS]
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "data/sampler.h"
@@ -22,10 +25,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kBatch = 64;
-constexpr std::uint64_t kWarmup = 20;  // steps that are not counted
+constexpr std::uint64_t kLapSteps = 20;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  return values[values.size() / 2];
 }
 
 // The trainer's cnn as somebody would write it with libtorch. Channels last, as the trainer has it.
@@ -47,89 +56,97 @@ struct PlainCnn : torch::nn::Module {
   torch::nn::Linear fc1{nullptr}, fc2{nullptr};
 };
 
-double plain_step_seconds(const Lesson& lesson, std::uint64_t steps) {
-  PlainCnn model;
-  torch::optim::SGD optimiser(model.parameters(), torch::optim::SGDOptions(0.05));
-  data::Sampler sampler(lesson.shards, kBatch, 1, 0);
-  data::Batch batch;
-  auto start = Clock::now();
-  for (std::uint64_t step = 0; step < kWarmup + steps; ++step) {
-    if (step == kWarmup) start = Clock::now();
-    lesson.source->fill_train(sampler.at(step), {}, batch);
-    const auto samples = static_cast<std::int64_t>(batch.samples);
-    const auto input = torch::from_blob(batch.values.data(), {samples, 1, 28, 28});
-    const auto targets = torch::from_blob(batch.targets.data(), {samples}, torch::kLong);
-    optimiser.zero_grad();
-    const auto loss = torch::cross_entropy_loss(model.forward(input), targets);
-    loss.backward();
-    optimiser.step();
+// Batches and nothing else around what learns from them.
+class BareLoop {
+ public:
+  using Learn = std::function<void(data::Batch& batch)>;
+  BareLoop(const Lesson& lesson, Learn learn)
+      : lesson_(lesson), sampler_(lesson.shards, kBatch, 1, 0), learn_(std::move(learn)) {}
+
+  // Seconds a step.
+  double lap() {
+    const auto start = Clock::now();
+    for (std::uint64_t i = 0; i < kLapSteps; ++i) {
+      lesson_.source->fill_train(sampler_.at(step_++), {}, batch_);
+      learn_(batch_);
+    }
+    return seconds_since(start) / kLapSteps;
   }
-  return seconds_since(start) / static_cast<double>(steps);
+
+ private:
+  const Lesson& lesson_;
+  data::Sampler sampler_;
+  data::Batch batch_;
+  Learn learn_;
+  std::uint64_t step_ = 0;
+};
+
+void learn_plain(PlainCnn& model, torch::optim::SGD& optimiser, data::Batch& batch) {
+  const auto samples = static_cast<std::int64_t>(batch.samples);
+  const auto input = torch::from_blob(batch.values.data(), {samples, 1, 28, 28});
+  const auto targets = torch::from_blob(batch.targets.data(), {samples}, torch::kLong);
+  optimiser.zero_grad();
+  const auto loss = torch::cross_entropy_loss(model.forward(input), targets);
+  loss.backward();
+  optimiser.step();
 }
 
 // The trainer's own network, and nothing around it but SGD.
-double bare_step_seconds(const Lesson& lesson, std::uint64_t steps) {
-  const auto model = make_model(lesson.options.model, lesson.source->shape(), 1);
-  data::Sampler sampler(lesson.shards, kBatch, 1, 0);
-  data::Batch batch;
-  auto start = Clock::now();
-  for (std::uint64_t step = 0; step < kWarmup + steps; ++step) {
-    if (step == kWarmup) start = Clock::now();
-    lesson.source->fill_train(sampler.at(step), {}, batch);
-    std::ranges::fill(model->gradients(), 0.0F);
-    model->learn(batch, {}, 1, {});
-    const std::span<const float> gradients = model->gradients();
-    const std::span<float> values = model->values();
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] -= 0.05F * gradients[i];
-  }
-  return seconds_since(start) / static_cast<double>(steps);
+void learn_bare(Model& model, const data::Batch& batch) {
+  std::ranges::fill(model.gradients(), 0.0F);
+  model.learn(batch, {}, 1, {});
+  const std::span<const float> gradients = model.gradients();
+  const std::span<float> values = model.values();
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] -= 0.05F * gradients[i];
 }
 
-// Without its beginning and its end: of two runs, one twice as long, the difference.
-double trainer_step_seconds(const Lesson& lesson, std::uint64_t steps,
-                            const std::filesystem::path& directory) {
-  const auto seconds = [&](std::uint64_t count) {
-    InProcessWorld world(1);
-    Communicator communicator(world.join(0), {});
-    const auto start = Clock::now();
-    train(communicator, lesson, {.method = "none", .steps = count, .directory = directory});
-    const double taken = seconds_since(start);
-    communicator.close();
-    return taken;
-  };
-  return (seconds(2 * steps) - seconds(steps)) / static_cast<double>(steps);
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
-void run(std::uint64_t steps, std::size_t rounds) {
+void run(std::uint64_t steps) {
   const Lesson lesson(data::open_source("fashion-mnist", {}), {.model = "cnn", .batch = kBatch});
   const auto directory = std::filesystem::temp_directory_path() / "gradwire-overhead";
   std::filesystem::create_directories(directory);
   set_operation_threads(1);
-  std::vector<double> plain, bare, trainer, ratios;
-  for (std::size_t round = 0; round < rounds; ++round) {
-    plain.push_back(plain_step_seconds(lesson, steps));
-    trainer.push_back(trainer_step_seconds(lesson, steps, directory));
-    bare.push_back(bare_step_seconds(lesson, steps));
-    ratios.push_back(trainer.back() / bare.back());
-  }
+
+  const auto model = make_model(lesson.options.model, lesson.source->shape(), 1);
+  BareLoop bare(lesson, [&](data::Batch& batch) { learn_bare(*model, batch); });
+  PlainCnn plain_model;
+  torch::optim::SGD optimiser(plain_model.parameters(), torch::optim::SGDOptions(0.05));
+  BareLoop plain(lesson, [&](data::Batch& batch) { learn_plain(plain_model, optimiser, batch); });
+
+  // The trainer's laps lie between its reports, and the others' laps are in them. The first of each
+  // warms up; the last report, which an evaluation came before, is left out.
+  std::vector<double> trainer_laps, bare_laps, plain_laps, ratios;
+  Clock::time_point lap_start;
+  std::uint64_t lap_step = 0;
+  const auto on_report = [&](const Report& report) {
+    const double trainer_lap =
+        seconds_since(lap_start) / static_cast<double>(report.step - lap_step);
+    const double bare_lap = bare.lap();
+    const double plain_lap = plain.lap();
+    if (lap_step >= kLapSteps && report.step < steps) {
+      trainer_laps.push_back(trainer_lap);
+      bare_laps.push_back(bare_lap);
+      plain_laps.push_back(plain_lap);
+      ratios.push_back(trainer_lap / bare_lap);
+    }
+    lap_step = report.step;
+    lap_start = Clock::now();
+  };
+  InProcessWorld world(1);
+  Communicator communicator(world.join(0), {});
+  train(communicator, lesson,
+        {.method = "none", .steps = steps, .directory = directory, .on_report = on_report});
+  communicator.close();
   std::filesystem::remove_all(directory);
-  std::printf("cnn, batches of %zu, one thread, medians of %zu rounds of %zu steps\n", kBatch,
-              rounds, static_cast<std::size_t>(steps));
-  std::printf("its network in a bare loop %.2f ms, trainer %.2f ms, ratio %.3f\n",
-              1e3 * median(bare), 1e3 * median(trainer), median(ratios));
-  std::printf("the same layers by plain libtorch %.2f ms\n", 1e3 * median(plain));
+
+  std::printf("cnn, batches of %zu, one thread, medians of %zu laps\n", kBatch, ratios.size());
+  std::printf("its network in a bare loop %.2f ms a step, trainer %.2f ms, ratio %.3f\n",
+              1e3 * median(bare_laps), 1e3 * median(trainer_laps), median(ratios));
+  std::printf("the same layers by plain libtorch %.2f ms\n", 1e3 * median(plain_laps));
 }
 
 }  // namespace
 }  // namespace gradwire::train
 
 int main(int argc, char** argv) {
-  const std::uint64_t steps = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 200;
-  const std::size_t rounds = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 7;
-  gradwire::train::run(steps, rounds);
+  gradwire::train::run(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000);
 }
