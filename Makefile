@@ -14,7 +14,7 @@ test = ctest --preset $(1) --parallel $(JOBS)
 help:                ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
 
-demo: bootstrap      ## build, and train one network by seven methods, side by side
+demo: bootstrap      ## build, and train one network by eight methods, side by side
 	@$(call build,release) --target gradwire_cli
 	@tools/demo
 
