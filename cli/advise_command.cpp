@@ -18,6 +18,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/table.h"
+#include "gradwire/method/step_order.h"
 
 namespace gradwire::cli {
 namespace {
@@ -128,7 +129,7 @@ Answer find_answer(const AdviseOptions& options, const Console& console) {
   answer.place.checksum_byte_seconds = checksum_byte_seconds();
   const std::vector<MethodTensor> tensors = cut_tensors(
       answer.place.tensors, std::min(kMeasuredMax, kMeasuredByAllMax / answer.load.at_once()));
-  const PageArray<float> values = make_values(options.values, elements_of(tensors));
+  const PageArray<float> values = make_values(options.values, total_elements(tensors));
   answer.elements_measured = values.span().size();
   for (const std::string& method : methods) {
     progress.step(method);
@@ -220,6 +221,7 @@ Json to_json(const Answer& answer, const AdviseOptions& options) {
 // "0.29 u"
 std::string error_text(const MethodSpeed& speed, const Prediction& way) {
   if (way.relative_error == 0) return "0   ";
+  if (!std::isfinite(way.relative_error)) return "all of it   ";
   return significant(way.relative_error, 2) + (speed.is_unbiased ? " u" : "  ") +
          (speed.has_memory ? "m" : " ");
 }

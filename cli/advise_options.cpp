@@ -38,8 +38,8 @@ double parse_bandwidth(const std::string& text) {
   const auto known = std::ranges::find(kUnits, unit, &Unit::name);
   if (error != std::errc() || is_bytes || known == std::end(kUnits)) {
     throw UsageError(fmt::format(
-        "--bandwidth: '{}' is no rate: they are like 100Mbit, 1Gbit or 1e9 (bits in a second)",
-        text));
+        "--bandwidth: '{}' is no rate: they are like 100Mbit, 1Gbit or 1e9, in bits a second{}",
+        text, is_bytes ? " and not in bytes" : ""));
   }
   const double bits_per_second = number * known->factor;
   if (!(bits_per_second >= kLeast && bits_per_second <= kMost)) {

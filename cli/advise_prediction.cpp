@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/advise_sample.h"
 #include "gradwire/core/check.h"
 #include "gradwire/method/powersgd_tensor.h"
+#include "gradwire/method/step_order.h"
 
 namespace gradwire::cli {
 namespace {
@@ -63,7 +63,7 @@ class Predictor {
       prediction.exchange_seconds = plan::exchange_seconds(exchange, network_);
       prediction.bytes_sent = plan::bytes_sent(exchange);
     }
-    if (place_.compute_seconds) prediction.step_seconds = step(way, prediction);
+    if (place_.compute_seconds) add_step(way, prediction);
     return prediction;
   }
 
@@ -102,15 +102,18 @@ class Predictor {
     return {left, right};
   }
 
-  double step(const WaySpeed& way, const Prediction& prediction) const {
+  void add_step(const WaySpeed& way, Prediction& prediction) const {
     // The second mean of factors needs the first, and whoever needs the whole gradient waits.
     const bool hides = !method_.needs_whole_gradient && !method_.factor_rank;
     const std::size_t groups = hides ? place_.groups() : 1;
-    const double exchange =
-        groups == 1 ? prediction.exchange_seconds
-                    : plan::exchange_seconds(
-                          plan_exchange(method_, way, place_.elements() / groups), network_);
-    return plan::step_seconds(*place_.compute_seconds, exchange, groups);
+    double each = prediction.exchange_seconds;
+    if (groups > 1) {
+      const auto exchange = plan_exchange(method_, way, place_.elements() / groups);
+      each = plan::exchange_seconds(exchange, network_);
+      prediction.exchange_seconds = static_cast<double>(groups) * each;
+      prediction.bytes_sent = static_cast<double>(groups) * plan::bytes_sent(exchange);
+    }
+    prediction.step_seconds = plan::step_seconds(*place_.compute_seconds, each, groups);
   }
 
   double error(Topology topology) const {
@@ -119,8 +122,9 @@ class Predictor {
     const auto ranks = static_cast<double>(place_.workers);
     if (topology == Topology::gather || method_.factor_rank) return method_.up_error;
     if (topology == Topology::ring) {
-      // By every hop, and for the mean.
-      return method_.is_summed ? method_.up_error : std::sqrt(std::pow(1 + up, ranks) - 1);
+      // By every hop, and for the mean; but sums, and what has no codec for all, are exact there.
+      const bool is_exact = method_.is_summed || !method_.codec;
+      return is_exact ? method_.up_error : std::sqrt(std::pow(1 + up, ranks) - 1);
     }
     if (method_.is_unbiased || up > 1 || down > 1) return std::sqrt(up + down);
     // What is left of what was left; of the few elements that N workers keep, the largest Nth.
@@ -148,7 +152,7 @@ std::size_t fastest(const std::vector<Prediction>& ways) {
 
 }  // namespace
 
-std::size_t Place::elements() const { return elements_of(tensors); }
+std::size_t Place::elements() const { return total_elements(tensors); }
 
 std::size_t Place::groups() const {
   // As train does it; a rest that is no whole group counts as a part of the last one.

@@ -28,7 +28,7 @@ struct Place {
 // A method that goes one way.
 struct Prediction {
   Topology topology = Topology::scatter;
-  double exchange_seconds = 0;              // of all tensors together
+  double exchange_seconds = 0;              // of all tensors; within a step, group by group
   std::optional<double> step_seconds = {};  // with what hides behind the backward pass
   double bytes_sent = 0;                    // by the worker that sends most
   double relative_error = 0;  // of one worker's gradient, after all roundings on its way

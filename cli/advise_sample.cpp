@@ -10,6 +10,7 @@
 #include "cli/tensor_list.h"
 #include "cli/train_options.h"
 #include "data/source.h"
+#include "gradwire/method/step_order.h"
 #include "train/model.h"
 
 namespace gradwire::cli {
@@ -64,15 +65,9 @@ std::size_t usual_tensors(std::size_t parameters) {
   return std::clamp<std::size_t>(parameters / kElementsEach, 1, 150);
 }
 
-std::size_t elements_of(const std::vector<MethodTensor>& tensors) {
-  std::size_t elements = 0;
-  for (const MethodTensor& tensor : tensors) elements += tensor.elements();
-  return elements;
-}
-
 std::vector<MethodTensor> cut_tensors(std::vector<MethodTensor> tensors, std::size_t elements_max) {
   const double share =
-      static_cast<double>(elements_max) / static_cast<double>(elements_of(tensors));
+      static_cast<double>(elements_max) / static_cast<double>(total_elements(tensors));
   if (share >= 1) return tensors;
   const auto cut = [](std::size_t& length, double factor) {
     length = std::max<std::size_t>(

@@ -24,8 +24,6 @@ std::vector<MethodTensor> tensors_of_size(std::size_t parameters, std::size_t te
 // How many of those there are when nobody says: as networks have them.
 std::size_t usual_tensors(std::size_t parameters);
 
-std::size_t elements_of(const std::vector<MethodTensor>& tensors);
-
 // The same tensors with fewer rows and columns, so that they have about `elements_max` together; as
 // they are if they have no more than that.
 std::vector<MethodTensor> cut_tensors(std::vector<MethodTensor> tensors, std::size_t elements_max);

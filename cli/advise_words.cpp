@@ -94,7 +94,7 @@ class Words {
     const Candidate& other = context_.candidates[advice_.runner_up];
     const double speedup = advice_.runner_up_speedup;
     const std::string how =
-        speedup <= 1
+        speedup < 1.005
             ? fmt::format("the fastest other, {}, is no faster ({} instead of {})", way_text(other),
                           time_text(other.best().seconds()), time_text(none_.best().seconds()))
             : fmt::format(
@@ -118,8 +118,11 @@ class Words {
     if (!exact.step_seconds) return text + ".";
     const double compute = *context_.place.compute_seconds;
     const double visible = *exact.step_seconds - compute;
-    return text + fmt::format(", and {} of it {} not hide behind the {} of computing.",
-                              time_text(visible), "do", time_text(compute));
+    if (const std::size_t groups = context_.place.groups(); groups > 1) {
+      text += fmt::format(", in {} exchanges, one after the other", groups);
+    }
+    return text + fmt::format(", and {} of it do not hide behind the {} of computing.",
+                              time_text(visible), time_text(compute));
   }
 
   std::string gentler() const {

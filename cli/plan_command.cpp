@@ -101,8 +101,13 @@ Layers measure(const PlanCommandOptions& options, const Candidates& candidates,
                         "' has values that are not finite");
       }
       const CostOptions cost{.rng = {.seed = 1, .tensor = Rng::tensor_id(tensor.name)}};
-      add_costs({measure_costs(tensor, part, candidates, cost), squares}, share,
-                layers.costs[layer++]);
+      const LayerCosts costs{measure_costs(tensor, part, candidates, cost), squares};
+      for (std::size_t i = 0; i < candidates.all.size(); ++i) {
+        if (!costs.by_candidate[i] || std::isfinite(costs.by_candidate[i]->squared_error)) continue;
+        throw FileError(path.string() + ": tensor '" + tensor.name + "' has values too large for " +
+                        candidates.all[i].spec);
+      }
+      add_costs(costs, share, layers.costs[layer++]);
       progress.step(tensor.name);
     }
   }
@@ -114,6 +119,7 @@ struct Planned {
   Layers layers;
   LayerPlan plan;
   double plan_ms = 0;
+  LayerPlan by_lag;  // by the measure that lgreco has when nobody says
 
   const Candidate& choice(std::size_t layer) const { return candidates.all[plan.choices[layer]]; }
   const CandidateCost& cost(std::size_t layer) const {
@@ -170,18 +176,25 @@ void print_table(const Planned& planned, const PlanCommandOptions& options,
   const LayerPlan& plan = planned.plan;
   fmt::print(console.out,
              "{}\n"
-             "{} bytes instead of {} by {}: {} times smaller.\n"
-             "The {} of the layers' errors is {}, of the uniform setting {}{}.\n"
+             "{} bytes instead of {} by {}: {}.\n"
+             "The {} of the layers' errors is {}, of the uniform setting {}.\n"
+             "{}"
              "{} elements of one dimension or in small tensors are sent as they are, and are in "
              "neither count.\n"
              "Planned in {} ms; {}.\n",
              table.text(), fixed(plan.bytes, 0), fixed(plan.uniform_bytes, 0), uniform,
-             significant(plan.uniform_bytes / plan.bytes, 3),
+             plan.bytes <= plan.uniform_bytes
+                 ? significant(plan.uniform_bytes / plan.bytes, 3) + " times smaller"
+                 : significant(plan.bytes / plan.uniform_bytes, 3) + " times larger",
              options.error == "norms"     ? "sum of norms"
              : options.error == "squares" ? "sum of squares"
                                           : "sum of norms in the long run",
              significant(plan.error, 4), significant(plan.uniform_error, 4),
-             plan.fits ? "" : ", more than allowed: there is no better choice",
+             options.error == "lag"
+                 ? ""
+                 : fmt::format("While training, lgreco plans by --error lag if nobody says: {} "
+                               "bytes.\n",
+                               fixed(planned.by_lag.bytes, 0)),
              thousands(planned.layers.elements_left_out), significant(planned.plan_ms, 3),
              plan.is_exact ? "no plan of these candidates is smaller"
                            : "smaller plans may exist, by very little");
@@ -199,6 +212,8 @@ void run(const PlanCommandOptions& options, const Console& console) {
   planned.plan = plan_layers(planned.candidates, planned.layers.costs, plan);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   planned.plan_ms = took.count();
+  planned.by_lag = plan_layers(planned.candidates, planned.layers.costs,
+                               {.measure = ErrorMeasure::lag, .alpha = options.alpha});
   if (options.json) {
     print_json(to_json(planned), console);
   } else {

@@ -49,13 +49,20 @@ std::string describe(const FinishedRun& run, const TrainOptions& options) {
 
 // How often a method planned, and what that took.
 std::string describe_plans(const record::RunRecord& run) {
-  if (run.plans.empty()) return "";
+  if (run.plans.empty()) {
+    const bool plans = run.method.starts_with("lgreco(");
+    return plans ? "The run was over before a plan was made: all layers had the same setting.\n"
+                 : "";
+  }
   double seconds = 0;
-  for (const record::Json& plan : run.plans) seconds += 1e-3 * plan.value("planning_ms", 0.0);
+  std::size_t made = 0;
+  for (const record::Json& plan : run.plans) {
+    seconds += 1e-3 * plan.value("planning_ms", 0.0);
+    made += plan.at("layers").empty() ? 0 : 1;
+  }
   const double share = run.seconds.total > 0 ? seconds / run.seconds.total : 0;
-  return fmt::format("{} plan{}, which with their statistics took {}% of the time of rank 0.\n",
-                     run.plans.size(), run.plans.size() == 1 ? "" : "s",
-                     significant(100 * share, 2));
+  return fmt::format("{} plan{}; statistics and planning took {}% of the time of rank 0.\n", made,
+                     made == 1 ? "" : "s", significant(100 * share, 2));
 }
 
 void print_run(const FinishedRun& run, const TrainOptions& options,

@@ -23,9 +23,13 @@ constexpr std::size_t kElementsMax = std::size_t{1} << 40;
 Entry read_entry(const Json& json) {
   Entry entry;
   entry.tensor.name = field<std::string>(json, "name");
-  entry.offset = field<std::size_t>(json, "offset");
+  const Json offset = field<Json>(json, "offset");
+  if (!offset.is_number_unsigned()) throw Error("its offset is no whole number from 0 on");
+  entry.offset = offset.get<std::size_t>();
   std::size_t elements = 1;
-  for (const Json& dimension : field<Json>(json, "shape")) {
+  const Json shape = field<Json>(json, "shape");
+  if (!shape.is_array()) throw Error("its shape is no list of whole numbers");
+  for (const Json& dimension : shape) {
     if (!dimension.is_number_unsigned()) throw Error("its shape is no list of whole numbers");
     const auto size = dimension.get<std::size_t>();
     if (size == 0 || size > kElementsMax / elements) throw Error("its shape makes no sense");

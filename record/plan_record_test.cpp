@@ -24,9 +24,9 @@ TEST(PlanRecord, SaysWhatEveryLayerGets) {
   EXPECT_EQ(plan["layers"][0]["bits"], 4.0);
   EXPECT_EQ(plan["layers"][1]["choice"], "none");
   EXPECT_FALSE(plan.contains("budget"));
-  EXPECT_EQ(
-      plan_line(plan),
-      "The first plan. 500 bytes instead of 800, error 0.1 of the gradient instead of 0.125.");
+  EXPECT_EQ(plan_line(plan),
+            "The first plan. 500 bytes instead of 800; the error that is planned by is 0.1 of the "
+            "gradient instead of 0.125.");
 }
 
 TEST(PlanRecord, SaysWhatABudgetWasMeasuredAs) {
@@ -34,12 +34,16 @@ TEST(PlanRecord, SaysWhatABudgetWasMeasuredAs) {
   note.budget = {.compute_seconds = 0.03,
                  .bytes_per_second = 5e6,
                  .latency_seconds = 0.001,
-                 .exchange_seconds = 0.025};
+                 .groups = 3,
+                 .hidden_room_seconds = 0.018,
+                 .hidden_seconds = 0.0125,
+                 .visible_seconds = 0.003};
   const Json plan = to_json(note);
-  EXPECT_EQ(plan["budget"]["exchange_ms"], 25.0);
+  EXPECT_EQ(plan["budget"]["hidden_ms"], 12.5);
   EXPECT_TRUE(plan_line(plan).ends_with(
-      " Computing takes 30 ms, the exchange should take 25 ms on a link that averages 5 MB/s after "
-      "1 ms."));
+      " The link takes 5 MB/s and 1 ms for each exchange; gradients become ready over 30 ms, in 3 "
+      "groups. Their exchange should take 12.5 of 18 ms that it can hide behind, and for the last "
+      "group 3 ms more."));
 }
 
 // From a method's report to the step's line, back, and into the record of the run.

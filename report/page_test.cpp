@@ -145,9 +145,19 @@ TEST(Plans, KeepTheFirstAndTheLastOfMany) {
 TEST(Plans, WhatIsNotThereIsNull) {
   EXPECT_TRUE(plans_of(Json::array()).is_null());
   EXPECT_TRUE(plans_of(Json::parse(R"([{"step": 1}])")).is_null());
-  const Json shown = plans_of(Json::parse(R"([{"layers": [{"name": "a"}, 3]}, "no plan"])"));
+  const Json shown = plans_of(
+      Json::parse(R"([{"layers": [{"name": "a"}, 3]}, {"layers": [{"name": "b", "bits": 2}]}])"));
   EXPECT_TRUE(shown["steps"][0].is_null());
   EXPECT_TRUE(shown["layers"][0]["bits"][1].is_null());
+}
+
+TEST(Plans, ThoseThatCouldNotBeMadeAreLeftOut) {
+  const Json shown = plans_of(Json::parse(R"([
+      {"step": 20, "reason": "No new plan.", "layers": []}, "no plan at all",
+      {"step": 24, "layers": [{"name": "a", "elements": 10, "bits": 4}]}])"));
+  EXPECT_EQ(shown["plans"], 1);
+  EXPECT_EQ(shown["steps"], Json::array({24.0}));
+  EXPECT_EQ(shown["layers"][0]["bits"], Json::array({4.0}));
 }
 
 }  // namespace

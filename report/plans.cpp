@@ -8,12 +8,21 @@
 namespace gradwire::report {
 namespace {
 
+// Those that were made; a record also has those that could not be.
+std::vector<const Json*> made(const Json& plans) {
+  std::vector<const Json*> all;
+  for (const Json& plan : plans) {
+    if (!member(plan, "layers").empty()) all.push_back(&plan);
+  }
+  return all;
+}
+
 // At most kPlansMax, evenly spread, with the first and the last.
-std::vector<const Json*> shown(const Json& plans) {
+std::vector<const Json*> shown(const std::vector<const Json*>& plans) {
   const std::size_t count = std::min(plans.size(), kPlansMax);
   std::vector<const Json*> some;
   for (std::size_t i = 0; i < count; ++i) {
-    some.push_back(&plans[count == 1 ? 0 : i * (plans.size() - 1) / (count - 1)]);
+    some.push_back(plans[count == 1 ? 0 : i * (plans.size() - 1) / (count - 1)]);
   }
   return some;
 }
@@ -55,8 +64,10 @@ Json mean_bits(const Json& plan) {
 }  // namespace
 
 Json plans_of(const Json& plans) {
-  if (!plans.is_array() || plans.empty()) return nullptr;
-  const std::vector<const Json*> some = shown(plans);
+  if (!plans.is_array()) return nullptr;
+  const std::vector<const Json*> all = made(plans);
+  if (all.empty()) return nullptr;
+  const std::vector<const Json*> some = shown(all);
   Json steps = Json::array();
   Json means = Json::array();
   for (const Json* plan : some) {
@@ -65,8 +76,7 @@ Json plans_of(const Json& plans) {
   }
   Json layers = Json::array();
   for (const Json& layer : member(*some.front(), "layers")) layers.push_back(row_of(layer, some));
-  if (layers.empty()) return nullptr;
-  return {{"plans", plans.size()}, {"steps", steps}, {"mean_bits", means}, {"layers", layers}};
+  return {{"plans", all.size()}, {"steps", steps}, {"mean_bits", means}, {"layers", layers}};
 }
 
 }  // namespace gradwire::report

@@ -102,7 +102,6 @@ void Learner::take_step(Method& method, std::uint64_t step, const TakeGradient& 
   record::StepRecord& record = done.record;
   const MethodTraits traits = method.traits();
   double old_gradient_seconds = 0;
-  auto start = Clock::now();
   samples_ = sampler_ ? sampler_->at(step) : std::span<const std::uint32_t>();
   method.begin({.step = step,
                 .learning_rate = record.learning_rate,
@@ -115,6 +114,7 @@ void Learner::take_step(Method& method, std::uint64_t step, const TakeGradient& 
                       old_gradient_seconds += seconds_since(begin);
                     },
                 .moved_squared = moved_squared_});
+  auto start = Clock::now();  // what a method does before a step, such as planning, is not counted
   copy(model_->statistics(), statistics_before_);
   std::ranges::fill(model_->gradients(), 0.0F);
   Submission submission(*this, method, take_own);

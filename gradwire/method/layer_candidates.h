@@ -53,8 +53,9 @@ bool is_possible(const MethodTensor& tensor, const Candidate& candidate);
 // What a candidate would do to some values of a layer.
 struct CandidateCost {
   double squared_error = 0;
-  double bytes = 0;    // of the message that a worker sends
-  double seconds = 0;  // to write it and to read it, on this machine now
+  double bytes = 0;         // of the message that a worker sends
+  double seconds = 0;       // to write it and to read it, on this machine now
+  double error_factor = 1;  // how many times as much, by experience, a layer's error is in the end
 };
 
 struct CostOptions {

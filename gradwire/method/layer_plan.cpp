@@ -35,7 +35,7 @@ Problem make_problem(const Candidates& candidates, std::span<const LayerCosts> l
       if (!layer.by_candidate[i] || !is_open(i)) continue;
       const CandidateCost& cost = *layer.by_candidate[i];
       const double error =
-          layer_error(options.measure, candidates.all[i], cost.squared_error, layer.squared_norm);
+          layer_error(options.measure, candidates.all[i], cost, layer.squared_norm);
       if (i == uniform) problem.reference.push_back(of_layer.size());
       of_layer.push_back(options.seconds ? plan::Option{.weight = cost.seconds, .price = error}
                                          : plan::Option{.weight = error, .price = cost.bytes});
@@ -75,13 +75,15 @@ std::size_t uniform_choice(const Candidates& candidates, const LayerCosts& layer
   return layer.by_candidate[candidates.uniform] ? candidates.uniform : kExact;
 }
 
-double layer_error(ErrorMeasure measure, const Candidate& candidate, double squared_error,
+double layer_error(ErrorMeasure measure, const Candidate& candidate, const CandidateCost& cost,
                    double squared_norm) {
-  if (measure == ErrorMeasure::squares) return squared_error;
-  if (measure == ErrorMeasure::norms || !candidate.has_memory()) return std::sqrt(squared_error);
+  const double lost = cost.squared_error;
+  const double factor = cost.error_factor;
+  if (measure == ErrorMeasure::squares) return factor * factor * lost;
+  if (measure == ErrorMeasure::norms || !candidate.has_memory()) return factor * std::sqrt(lost);
   constexpr double kKeptLeast = 1e-6;
-  const double kept = std::max(squared_norm - squared_error, kKeptLeast * squared_norm);
-  return kept > 0 ? std::sqrt(squared_norm * (squared_error / kept)) : 0;
+  const double kept = std::max(squared_norm - lost, kKeptLeast * squared_norm);
+  return kept > 0 ? factor * std::sqrt(squared_norm * (lost / kept)) : 0;
 }
 
 double layer_norm(ErrorMeasure measure, double squared_norm) {
@@ -97,8 +99,8 @@ LayerPlan price(const Candidates& candidates, std::span<const LayerCosts> layers
     const LayerCosts& layer = layers[i];
     const auto add = [&](std::size_t choice, Totals& totals) {
       const CandidateCost& cost = *layer.by_candidate[choice];
-      totals.add(cost, layer_error(options.measure, candidates.all[choice], cost.squared_error,
-                                   layer.squared_norm));
+      totals.add(cost,
+                 layer_error(options.measure, candidates.all[choice], cost, layer.squared_norm));
     };
     add(uniform_choice(candidates, layer), uniform);
     add(choices[i], chosen);

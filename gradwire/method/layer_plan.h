@@ -55,7 +55,7 @@ struct LayerPlan {
 std::size_t uniform_choice(const Candidates& candidates, const LayerCosts& layer);
 
 // Of a layer that a candidate leaves that error of; and of one that is lost as a whole.
-double layer_error(ErrorMeasure measure, const Candidate& candidate, double squared_error,
+double layer_error(ErrorMeasure measure, const Candidate& candidate, const CandidateCost& cost,
                    double squared_norm);
 double layer_norm(ErrorMeasure measure, double squared_norm);
 

@@ -119,10 +119,11 @@ TEST(LayerPlan, LagIsWhatAnErrorMemoryComesToHold) {
   const Candidate sparse = read_candidate("topk(1%)");
   const Candidate quantised = read_candidate("qsgd(bits=4)");
   // Half of the square is kept: e = (g + e) / sqrt(2) on the long run, so that |e| = |g|.
-  EXPECT_DOUBLE_EQ(layer_error(ErrorMeasure::lag, sparse, 4, 8), std::sqrt(8));
-  EXPECT_DOUBLE_EQ(layer_error(ErrorMeasure::lag, quantised, 4, 8), 2);  // has no memory
-  EXPECT_DOUBLE_EQ(layer_error(ErrorMeasure::norms, sparse, 4, 8), 2);
-  EXPECT_DOUBLE_EQ(layer_error(ErrorMeasure::squares, sparse, 4, 8), 4);
+  EXPECT_DOUBLE_EQ(layer_error(ErrorMeasure::lag, sparse, {.squared_error = 4}, 8), std::sqrt(8));
+  EXPECT_DOUBLE_EQ(layer_error(ErrorMeasure::lag, quantised, {.squared_error = 4}, 8),
+                   2);  // has no memory
+  EXPECT_DOUBLE_EQ(layer_error(ErrorMeasure::norms, sparse, {.squared_error = 4}, 8), 2);
+  EXPECT_DOUBLE_EQ(layer_error(ErrorMeasure::squares, sparse, {.squared_error = 4}, 8), 4);
   // A simulation of it, with new values in every step.
   constexpr std::size_t kElements = 4096;
   std::vector<float> error(kElements);
@@ -141,7 +142,8 @@ TEST(LayerPlan, LagIsWhatAnErrorMemoryComesToHold) {
   }
   // Sent in turn, an error is 2 steps old on the average; at random it would be 4.
   EXPECT_NEAR(square / norm, 2, 0.1);
-  EXPECT_NEAR(layer_error(ErrorMeasure::lag, sparse, 0.8 * norm, norm), std::sqrt(4 * norm), 1e-6);
+  EXPECT_NEAR(layer_error(ErrorMeasure::lag, sparse, {.squared_error = 0.8 * norm}, norm),
+              std::sqrt(4 * norm), 1e-6);
 }
 
 TEST(LayerPlan, KeepsATimeBudget) {

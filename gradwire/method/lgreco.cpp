@@ -11,11 +11,14 @@
 #include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 #include "gradwire/kernel/sums.h"
+#include "gradwire/method/layer_experience.h"
 #include "gradwire/method/layer_method.h"
 #include "gradwire/method/layer_watch.h"
 #include "gradwire/method/plan_council.h"
 #include "gradwire/method/plan_note.h"
 #include "gradwire/method/step_order.h"
+#include "gradwire/method/time_budget.h"
+#include "gradwire/wire/frame.h"
 
 namespace gradwire {
 namespace {
@@ -33,9 +36,44 @@ std::vector<std::size_t> planned_layers(const std::vector<MethodTensor>& tensors
   return layers;
 }
 
+std::vector<std::string> names_of(const std::vector<MethodTensor>& tensors,
+                                  std::span<const std::size_t> layers) {
+  std::vector<std::string> names;
+  for (const std::size_t tensor : layers) names.push_back(tensors[tensor].name);
+  return names;
+}
+
+// Stands for a list of candidates in a state: choices are numbers in it. Whole in a double.
+double number_of(const Candidates& candidates) {
+  std::string specs;
+  for (const Candidate& candidate : candidates.all) specs += candidate.spec + ' ';
+  return static_cast<double>(fingerprint(specs) >> 12);
+}
+
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+bool has_codecs(const Candidates& candidates) {
+  return candidates.has(Family::qsgd) || candidates.has(Family::topk);
+}
+
+void check_fit(const LgrecoOptions& lgreco, const std::vector<MethodTensor>& tensors,
+               const MethodOptions& options) {
+  if (options.topology == Topology::server && !options.server_contributes) {
+    throw Error(lgreco.spec + " needs gradients on the server, too: it plans by those of all");
+  }
+  if (std::ranges::none_of(tensors, is_planned)) {
+    throw Error(lgreco.spec +
+                " has nothing to plan: no tensor has two dimensions and 256 elements. Take one "
+                "setting for all, such as ef(topk(1%)) or qsgd(bits=4)");
+  }
+  if (options.topology == Topology::ring && has_codecs(lgreco.candidates)) {
+    throw Error(
+        "topology ring: layers with codecs of their own cannot be summed on the way; take "
+        "scatter, server or gather");
+  }
 }
 
 class Lgreco final : public Method {
@@ -80,8 +118,10 @@ class Lgreco final : public Method {
   void look();
   // Whether the error is what the plan promised; if not, why it is to be made again.
   std::string guard(std::span<const std::vector<float>> values);
-  void plan(std::span<const std::vector<float>> values, std::string reason);
-  PlanOptions plan_options(std::vector<LayerCosts>& costs, PlanNote& note);
+  // False if it cannot be made now.
+  bool plan(std::span<const std::vector<float>> values, std::string reason);
+  std::vector<std::size_t> choose(std::vector<LayerCosts>& costs);
+  void measure_link(std::vector<LayerCosts>& costs);
   void adopt(std::vector<std::size_t> choices);
   void describe(const LayerPlan& plan, std::span<const LayerCosts> costs, PlanNote& note) const;
   CostOptions cost_options(std::size_t tensor) const;
@@ -95,9 +135,11 @@ class Lgreco final : public Method {
   const std::vector<MethodTensor> tensors_;
   StepOrder order_;
   LayerWatch watch_;
+  LayerExperience experience_;
   LayerMethod::Setup setup_;  // choices apart
   Topology topology_;
-  std::unique_ptr<PlanCouncil> council_;
+  const TravelGroups groups_;
+  PlanCouncil council_;
   std::vector<std::size_t> choices_;  // a candidate for each layer
   std::unique_ptr<LayerMethod> inner_;
 
@@ -119,31 +161,18 @@ Lgreco::Lgreco(Communicator& communicator, std::vector<MethodTensor> tensors,
       lgreco_(lgreco),
       tensors_(std::move(tensors)),
       order_(tensors_),
-      watch_(tensors_, planned_layers(tensors_), lgreco.window) {
-  if (options.topology == Topology::server && !options.server_contributes) {
-    throw Error(lgreco_.spec +
-                " needs gradients on the server, too: what did not go down is kept as its "
-                "worker's error when a plan changes");
-  }
-  const bool has_codecs =
-      lgreco_.candidates.has(Family::qsgd) || lgreco_.candidates.has(Family::topk);
-  if (options.topology == Topology::ring && has_codecs) {
-    throw Error(
-        "topology ring: layers with codecs of their own cannot be summed on the way; take "
-        "scatter, server or gather");
-  }
+      watch_(tensors_, planned_layers(tensors_), lgreco.window),
+      experience_(names_of(tensors_, watch_.layers())),
+      groups_(find_groups(tensors_, watch_.layers(), options.group_elements)),
+      council_(communicator, watch_.layers().size(), lgreco_.candidates.all.size(), options) {
   setup_.has_memory = std::ranges::any_of(lgreco_.candidates.all, &Candidate::has_memory);
   setup_.options = options;
   setup_.low_rank_topology = options.topology;
   setup_.options.topology = choose_topology(options);
-  const bool is_summed = !has_codecs && options.topology == Topology::automatic;
+  const bool is_summed = !has_codecs(lgreco_.candidates) && options.topology == Topology::automatic;
   topology_ = is_summed                            ? Topology::ring
               : options.topology == Topology::ring ? Topology::ring
                                                    : setup_.options.topology;
-  if (!watch_.layers().empty()) {
-    council_ = std::make_unique<PlanCouncil>(communicator, watch_.layers().size(),
-                                             lgreco_.candidates.all.size(), options);
-  }
   choices_ = lgreco_.is_warmup_exact ? std::vector<std::size_t>(watch_.layers().size(), 0)
                                      : uniform_choices();
   inner_ = make_inner(choices_);
@@ -186,15 +215,13 @@ std::unique_ptr<LayerMethod> Lgreco::make_inner(std::span<const std::size_t> cho
 
 // --- A step ---
 
-bool Lgreco::is_watched() const {
-  return council_ && schedule_.done + watch_.window() >= schedule_.next();
-}
+bool Lgreco::is_watched() const { return schedule_.done + watch_.window() >= schedule_.next(); }
 
 void Lgreco::begin(const StepContext& context) {
   order_.check_begin(context);
   context_ = context;
   note_ = nullptr;
-  if (council_ && schedule_.done == schedule_.next()) look();
+  if (schedule_.done == schedule_.next()) look();
   submit_seconds_ = 0;
   inner_->begin(context);
   order_.begin();
@@ -222,6 +249,7 @@ MethodReport Lgreco::finish() {
   }
   ++schedule_.done;
   MethodReport report = inner_->finish();
+  report.add(council_.take_report());
   report.plan = note_;
   return report;
 }
@@ -240,10 +268,15 @@ void Lgreco::look() {
   } else {
     reason = !promised_ ? "The first plan." : "A new plan: the period is over.";
   }
-  if (!reason.empty()) plan(values, std::move(reason));
+  const bool has_failed = !reason.empty() && !plan(values, std::move(reason));
   watch_.clear();
   compute_seconds_ = 0;
-  if (schedule_.plan_at == schedule_.done) schedule_.plan_at += lgreco_.period;
+  // A plan that could not be made is tried again as soon as there is a window to see.
+  if (has_failed) {
+    schedule_.plan_at = schedule_.done + watch_.window();
+  } else if (schedule_.plan_at == schedule_.done) {
+    schedule_.plan_at += lgreco_.period;
+  }
   set_next_check();
   planning_seconds_ += seconds_since(start);
   if (note_) note_->seconds = std::exchange(planning_seconds_, 0);
@@ -275,12 +308,13 @@ std::string Lgreco::guard(std::span<const std::vector<float>> values) {
     numbers[i] = std::sqrt(cost.squared_error);
     numbers[layers + i] = std::sqrt(kernel::moments(values[i]).squares);
   }
-  if (!council_->share(context_.step, numbers)) return "";
+  if (!council_.share(context_.step, numbers)) return "";
   double error = 0;
   double norm = 0;
   for (std::size_t i = 0; i < layers; ++i) {
     const double squared_norm = numbers[layers + i] * numbers[layers + i];
-    error += layer_error(lgreco_.measure, candidate(i), numbers[i] * numbers[i], squared_norm);
+    error += layer_error(lgreco_.measure, candidate(i), {.squared_error = numbers[i] * numbers[i]},
+                         squared_norm);
     norm += layer_norm(lgreco_.measure, squared_norm);
   }
   const double measured = norm > 0 ? error / norm : 0;
@@ -295,26 +329,50 @@ std::string Lgreco::guard(std::span<const std::vector<float>> values) {
   return text;
 }
 
-PlanOptions Lgreco::plan_options(std::vector<LayerCosts>& costs, PlanNote& note) {
-  PlanOptions options{.measure = lgreco_.measure, .alpha = lgreco_.alpha};
-  if (!lgreco_.has_time_budget) return options;
-  const PlanCouncil::Link link = council_->probe(context_.step);
+// What each candidate's exchange takes here.
+void Lgreco::measure_link(std::vector<LayerCosts>& costs) {
+  const PlanCouncil::Link link = council_.probe(context_.step, topology_);
   std::vector<double> compute = {compute_seconds_};
-  council_->share(context_.step, compute);
+  council_.share(context_.step, compute);
   for (LayerCosts& layer : costs) {
     for (auto& cost : layer.by_candidate) {
       // The owner of a part reads what came, and writes and reads what goes down.
       if (cost) cost->seconds = 2 * cost->seconds + cost->bytes / link.bytes_per_second;
     }
   }
-  options.seconds = std::max(0.0, compute[0] - link.latency_seconds);
-  note.budget = {.compute_seconds = compute[0],
-                 .bytes_per_second = link.bytes_per_second,
-                 .latency_seconds = link.latency_seconds};
-  return options;
+  note_->budget = {.compute_seconds = compute[0],
+                   .bytes_per_second = link.bytes_per_second,
+                   .latency_seconds = link.latency_seconds,
+                   .groups = groups_.groups};
 }
 
-void Lgreco::plan(std::span<const std::vector<float>> values, std::string reason) {
+// As rank 0 does it, for all.
+std::vector<std::size_t> Lgreco::choose(std::vector<LayerCosts>& costs) {
+  const bool is_first = communicator_.rank() == 0;
+  std::vector<std::size_t> choices(costs.size());
+  if (!lgreco_.has_time_budget) {
+    const PlanOptions options{.measure = lgreco_.measure, .alpha = lgreco_.alpha};
+    if (is_first) choices = plan_layers(lgreco_.candidates, costs, options).choices;
+    return council_.hear(context_.step, std::move(choices));
+  }
+  measure_link(costs);
+  PlanNote::Budget& measured = *note_->budget;
+  const TimeBudget budget = find_budget(groups_, measured);
+  if (is_first) {
+    choices = plan_in_time(lgreco_.candidates, costs, lgreco_.measure, groups_, budget);
+  }
+  choices = council_.hear(context_.step, std::move(choices));
+  const TimeBudget taken = exchange_seconds(costs, choices, groups_);
+  measured.hidden_room_seconds = budget.hidden_seconds;
+  measured.hidden_seconds = taken.hidden_seconds;
+  measured.visible_seconds = measured.latency_seconds + taken.last_seconds;
+  if (taken.hidden_seconds > budget.hidden_seconds || taken.last_seconds > budget.last_seconds) {
+    note_->reason += " Not all of it can be as quick as it should: what cannot is the quickest.";
+  }
+  return choices;
+}
+
+bool Lgreco::plan(std::span<const std::vector<float>> values, std::string reason) {
   std::vector<LayerCosts> costs;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t tensor = watch_.layers()[i];
@@ -324,24 +382,19 @@ void Lgreco::plan(std::span<const std::vector<float>> values, std::string reason
   }
   note_ = std::make_shared<PlanNote>();
   note_->reason = std::move(reason);
-  if (!council_->share(context_.step, costs)) {
-    note_->reason = "No new plan: the gradients are not finite.";
-    return;
+  if (!council_.share(context_.step, costs)) {
+    note_->reason = "No new plan: the gradients are not finite, or too large for low rank.";
+    return false;
   }
-  const PlanOptions options = plan_options(costs, *note_);
-  std::vector<std::size_t> choices(values.size());
-  if (communicator_.rank() == 0) {
-    choices = plan_layers(lgreco_.candidates, costs, options).choices;
-  }
-  choices = council_->hear(context_.step, std::move(choices));
+  experience_.apply(lgreco_.candidates, lgreco_.measure, choices_, costs);
+  std::vector<std::size_t> choices = choose(costs);
+  const PlanOptions options{.measure = lgreco_.measure, .alpha = lgreco_.alpha};
   const LayerPlan plan = price(lgreco_.candidates, costs, options, choices);
-  if (note_->budget) {
-    note_->budget->exchange_seconds = plan.seconds + note_->budget->latency_seconds;
-    if (!plan.fits) note_->reason += " No choice hides behind the computation: the quickest.";
-  }
+  experience_.note(lgreco_.candidates, lgreco_.measure, choices, costs);
   promised_ = plan.relative_error();
   adopt(std::move(choices));
   describe(plan, costs, *note_);
+  return true;
 }
 
 void Lgreco::adopt(std::vector<std::size_t> choices) {
@@ -404,7 +457,9 @@ MethodState Lgreco::save() const {
   state.numbers["steps"] = static_cast<double>(schedule_.done);
   state.numbers["next plan"] = static_cast<double>(schedule_.plan_at);
   state.numbers["next check"] = static_cast<double>(schedule_.check_at);
+  state.numbers["candidates"] = number_of(lgreco_.candidates);
   if (promised_) state.numbers["promised error"] = *promised_;
+  experience_.save(state);
   return state;
 }
 
@@ -424,6 +479,9 @@ void Lgreco::load(const MethodState& state) {
     throw Error("the saved state has " + format_number(value) + " as '" + key + '\'');
   };
   watch_.check(state);
+  if (number("candidates") != number_of(lgreco_.candidates)) {
+    throw Error("the saved state is of a version that had other settings to choose from");
+  }
   std::vector<std::size_t> choices;
   for (std::size_t i = 0; i < choices_.size(); ++i) {
     choices.push_back(count(choice_key(i)));
@@ -438,7 +496,7 @@ void Lgreco::load(const MethodState& state) {
   // What is due after fewer steps than a window has is being watched.
   const std::uint64_t left = schedule.next() - schedule.done;
   const std::uint64_t watched = left < watch_.window() ? watch_.window() - left : 0;
-  if (schedule.done > schedule.next() || (council_ && watched != watch_.saved_steps(state))) {
+  if (schedule.done > schedule.next() || watched != watch_.saved_steps(state)) {
     throw Error("the saved state has accumulated gradients of another step than the next plan's");
   }
   auto inner = make_inner(choices);
@@ -448,6 +506,7 @@ void Lgreco::load(const MethodState& state) {
   schedule_ = schedule;
   promised_ = promised != state.numbers.end() ? std::optional(promised->second) : std::nullopt;
   watch_.load(state);
+  experience_.load(state);
 }
 
 void Lgreco::rescale(float factor) {
@@ -463,6 +522,7 @@ std::size_t Lgreco::memory_bytes() const { return inner_->memory_bytes() + watch
 
 std::unique_ptr<Method> make_lgreco(Communicator& communicator, std::vector<MethodTensor> tensors,
                                     const LgrecoOptions& lgreco, const MethodOptions& options) {
+  check_fit(lgreco, tensors, options);
   return std::make_unique<Lgreco>(communicator, std::move(tensors), lgreco, options);
 }
 

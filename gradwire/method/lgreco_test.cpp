@@ -274,7 +274,7 @@ TEST(LgrecoThreads, ATimeBudgetIsUsedUp) {
     ASSERT_TRUE(plan->budget.has_value());
     EXPECT_GT(plan->budget->compute_seconds, 0.15);
     EXPECT_GT(plan->budget->bytes_per_second, 0);
-    EXPECT_LE(plan->budget->exchange_seconds, plan->budget->compute_seconds);
+    EXPECT_LE(plan->budget->hidden_seconds, plan->budget->hidden_room_seconds);
     // Between threads there is time enough for everything.
     EXPECT_EQ(plan->error, 0);
   });
@@ -291,7 +291,8 @@ TEST(LgrecoThreads, WhatIsNotFiniteKeepsThePlan) {
       EXPECT_EQ(report.poisoned > 0, step == 7) << step;
       if (step != 8) continue;
       ASSERT_NE(report.plan, nullptr);
-      EXPECT_EQ(report.plan->reason, "No new plan: the gradients are not finite.");
+      EXPECT_EQ(report.plan->reason,
+                "No new plan: the gradients are not finite, or too large for low rank.");
       EXPECT_TRUE(std::isfinite(gradients.values[2][5]));
     }
   });
@@ -307,12 +308,39 @@ TEST(LgrecoThreads, WhatCannotWorkIsRefused) {
               std::string::npos);
     EXPECT_NE(refusal("lgreco(any)", {.topology = Topology::ring}).find("take scatter"),
               std::string::npos);
-    // Nothing to plan is fine.
-    const auto method = make_method(communicator, {{"only", {50}}}, "lgreco(topk)", {});
-    std::vector<float> values(50, 1.0F);
-    const std::vector<std::span<float>> spans = {values};
-    for (std::uint64_t step = 0; step < 40; ++step) method->run({.step = step}, spans);
-    EXPECT_EQ(values, std::vector<float>(50, 1.0F));
+    const std::string nothing = message_of<Error>([&] {
+      make_method(communicator, {{"only", {5000}}}, "lgreco(topk)", {});
+    });
+    EXPECT_NE(nothing.find("has nothing to plan"), std::string::npos) << nothing;
+  });
+}
+
+// A plan that could not be made is tried again after a window, not after a whole period.
+TEST(LgrecoThreads, APlanThatFailedIsTriedAgainSoon) {
+  run_communicators(2, [](Communicator& communicator) {
+    const auto method = make(communicator, "lgreco(topk, warmup=4, period=100, window=2)");
+    std::vector<std::uint64_t> planned_at;
+    for (std::uint64_t step = 0; step < 12; ++step) {
+      Gradients gradients = layer_gradients(communicator.rank(), step);
+      if (step == 3) gradients.values[2][5] = std::numeric_limits<float>::quiet_NaN();
+      const MethodReport report = method->run({.step = step}, gradients.spans);
+      if (report.plan) planned_at.push_back(step);
+      EXPECT_EQ(report.poisoned > 0, step == 3) << step;
+    }
+    EXPECT_EQ(planned_at, (std::vector<std::uint64_t>{4, 6}));
+  });
+}
+
+// What ranks tell one another for a plan travels, too.
+TEST(LgrecoThreads, PlanningIsInTheByteCount) {
+  run_communicators(2, [](Communicator& communicator) {
+    const auto method = make(communicator, "lgreco(qsgd, warmup=4, period=100, window=2)");
+    std::vector<std::uint64_t> bytes;
+    for (std::uint64_t step = 0; step < 6; ++step) {
+      Gradients gradients = layer_gradients(communicator.rank(), step);
+      bytes.push_back(method->run({.step = step}, gradients.spans).bytes_sent);
+    }
+    EXPECT_GT(bytes[4], bytes[5] + 4 * 20);  // by the same plan
   });
 }
 

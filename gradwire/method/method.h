@@ -69,8 +69,9 @@ struct StepContext {
   std::optional<double> moved_squared = {};
 };
 
-// What one step took.
 struct PlanNote;
+
+// What one step took.
 struct MethodReport {
   std::size_t exchanges = 0;
 

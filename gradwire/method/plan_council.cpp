@@ -16,29 +16,34 @@ constexpr std::size_t kProbes = 3;
 }  // namespace
 
 PlanCouncil::Mean::Mean(Communicator& communicator, const char* name, std::size_t elements,
-                        const MethodOptions& options)
+                        Topology topology, const MethodOptions& options)
     : values_(elements),
-      exchange_(make_exchange(
-          communicator, {{name, elements}},
-          {.up = make_codec("none"), .topology = Topology::ring, .seed = options.seed})) {}
+      exchange_(make_exchange(communicator, {{name, elements}},
+                              {.up = make_codec("none"),
+                               .topology = topology,
+                               .server = options.server,
+                               .seed = options.seed})) {}
 
-bool PlanCouncil::Mean::run(std::uint64_t step, float weight) {
+bool PlanCouncil::Mean::run(std::uint64_t step, float weight, MethodReport& report) {
   const std::span<const float> values = values_;
   const std::span<float> means = values_;
-  return !exchange_
-              ->run({.step = step,
-                     .weight = weight,
-                     .values = std::span(&values, 1),
-                     .means = std::span(&means, 1)})
-              .poisoned;
+  ExchangeReport exchange = exchange_->run({.step = step,
+                                            .weight = weight,
+                                            .values = std::span(&values, 1),
+                                            .means = std::span(&means, 1)});
+  // What the ranks say to one another is no gradient, and spoils none.
+  const bool is_finite = !std::exchange(exchange.poisoned, false);
+  report.add(exchange);
+  return is_finite;
 }
 
 PlanCouncil::PlanCouncil(Communicator& communicator, std::size_t layers, std::size_t candidates,
                          const MethodOptions& options)
     : communicator_(communicator),
       candidates_(candidates),
-      costs_(communicator, "costs", layers * (1 + kPerCandidate * candidates), options),
-      numbers_(communicator, "numbers", 2 * layers + 2, options),
+      costs_(communicator, "costs", layers * (1 + kPerCandidate * candidates), Topology::ring,
+             options),
+      numbers_(communicator, "numbers", 2 * layers + 2, Topology::ring, options),
       options_(options) {}
 
 bool PlanCouncil::share(std::uint64_t step, std::vector<LayerCosts>& costs) {
@@ -53,7 +58,7 @@ bool PlanCouncil::share(std::uint64_t step, std::vector<LayerCosts>& costs) {
     }
   }
   GW_CHECK(at == row.size());
-  if (!costs_.run(step, 1)) return false;
+  if (!costs_.run(step, 1, report_)) return false;
   at = 0;
   const auto squared = [](float value) { return double{value} * double{value}; };
   for (LayerCosts& layer : costs) {
@@ -71,7 +76,7 @@ bool PlanCouncil::share(std::uint64_t step, std::span<double> numbers) {
   GW_CHECK(numbers.size() <= row.size());
   std::ranges::fill(row, 0.0F);
   for (std::size_t i = 0; i < numbers.size(); ++i) row[i] = static_cast<float>(numbers[i]);
-  if (!numbers_.run(step, 1)) return false;
+  if (!numbers_.run(step, 1, report_)) return false;
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = double{row[i]};
   return true;
 }
@@ -83,14 +88,15 @@ std::vector<std::size_t> PlanCouncil::hear(std::uint64_t step, std::vector<std::
   for (std::size_t i = 0; i < choices.size() && is_first; ++i) {
     row[i] = static_cast<float>(choices[i]);
   }
-  GW_CHECK(numbers_.run(step, is_first ? 1 : 0));
+  GW_CHECK(numbers_.run(step, is_first ? 1 : 0, report_));
   for (std::size_t i = 0; i < choices.size(); ++i) choices[i] = static_cast<std::size_t>(row[i]);
   return choices;
 }
 
-PlanCouncil::Link PlanCouncil::probe(std::uint64_t step) {
+PlanCouncil::Link PlanCouncil::probe(std::uint64_t step, Topology topology) {
   if (!probe_) {
-    probe_ = std::make_unique<Mean>(communicator_, "probe", kProbeElements, options_);
+    probe_ = std::make_unique<Mean>(communicator_, "probe", kProbeElements, topology, options_);
+    empty_probe_ = std::make_unique<Mean>(communicator_, "empty probe", 1, topology, options_);
   }
   // The quickest of a few: what else the machine does is not the link's.
   const auto quickest = [&](Mean& mean) {
@@ -98,14 +104,13 @@ PlanCouncil::Link PlanCouncil::probe(std::uint64_t step) {
     for (std::size_t i = 0; i < kProbes; ++i) {
       communicator_.barrier();
       const auto start = std::chrono::steady_clock::now();
-      mean.run(step, 1);
+      mean.run(step, 1, report_);
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
       least = std::min(least, took.count());
     }
     return least;
   };
-  std::ranges::fill(numbers_.values(), 0.0F);
-  const double latency = quickest(numbers_);
+  const double latency = quickest(*empty_probe_);
   const double whole = quickest(*probe_);
   const double bytes = static_cast<double>(kProbeElements * sizeof(float));
   // At least as fast as anything that can be told apart from no time at all.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "gradwire/collective/communicator.h"
@@ -30,22 +31,25 @@ class PlanCouncil {
   // Rank 0's; what the others have is not looked at.
   std::vector<std::size_t> hear(std::uint64_t step, std::vector<std::size_t> choices);
 
-  // What an exchange takes on this network, as rank 0 sees it.
+  // What an exchange takes on this network and topology, as the ranks see it on average.
   struct Link {
     double latency_seconds = 0;
     double bytes_per_second = 0;  // of messages: bytes that all have to say, not those on the wire
   };
-  Link probe(std::uint64_t step);
+  Link probe(std::uint64_t step, Topology topology);
+
+  // What all that took since the last time.
+  MethodReport take_report() { return std::exchange(report_, {}); }
 
  private:
   // The mean of floats over the ranks, or what one of them has.
   class Mean {
    public:
-    Mean(Communicator& communicator, const char* name, std::size_t elements,
+    Mean(Communicator& communicator, const char* name, std::size_t elements, Topology topology,
          const MethodOptions& options);
     std::span<float> values() { return values_; }
     // False if some were not finite.
-    bool run(std::uint64_t step, float weight);
+    bool run(std::uint64_t step, float weight, MethodReport& report);
 
    private:
     std::vector<float> values_;
@@ -57,7 +61,9 @@ class PlanCouncil {
   Mean costs_;
   Mean numbers_;
   std::unique_ptr<Mean> probe_;
+  std::unique_ptr<Mean> empty_probe_;
   MethodOptions options_;
+  MethodReport report_;
 };
 
 }  // namespace gradwire

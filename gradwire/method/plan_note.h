@@ -20,10 +20,13 @@ struct PlanNote {
 
   // With a time budget: what was measured.
   struct Budget {
-    double compute_seconds = 0;   // in which gradients become ready, so that exchanges can hide
-    double bytes_per_second = 0;  // of messages, by an exchange on this network
-    double latency_seconds = 0;   // of an exchange
-    double exchange_seconds = 0;  // that the plan's should take
+    double compute_seconds = 0;      // in which gradients become ready, one after the other
+    double bytes_per_second = 0;     // of messages, by an exchange on this network
+    double latency_seconds = 0;      // of an exchange
+    std::size_t groups = 0;          // in which tensors travel
+    double hidden_room_seconds = 0;  // that all groups but the last can hide behind
+    double hidden_seconds = 0;       // that they should take by the plan
+    double visible_seconds = 0;      // that the last one should take, which nothing hides
   };
 
   std::string reason;         // a sentence
