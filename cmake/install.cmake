@@ -24,6 +24,7 @@ target_sources(gradwire PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} 
   gradwire/file/tensor.h
   gradwire/file/tensor_file.h
   gradwire/method/method.h
+  gradwire/method/plan_note.h
   gradwire/method/state.h
   gradwire/method/state_file.h
   gradwire/transport/gloo.h
