@@ -54,13 +54,11 @@ void LayerExperience::apply(const Candidates& candidates, ErrorMeasure measure,
         factor = std::clamp(factor * times, 1.0, kFactorMax);
       }
     }
-    const double bytes_in_use = costs[i].by_candidate[choices[i]].value().bytes;
     for (std::size_t c = 0; c < candidates.all.size(); ++c) {
       const Family family = candidates.all[c].family;
       const double* const factor = factor_of(layer, family);
-      auto& cost = costs[i].by_candidate[c];
-      if (!cost || factor == nullptr) continue;
-      if (family != in_use || cost->bytes < bytes_in_use) cost->error_factor = *factor;
+      const bool is_doubted = factor != nullptr && family != in_use && c != candidates.uniform;
+      if (costs[i].by_candidate[c] && is_doubted) costs[i].by_candidate[c]->error_factor = *factor;
     }
   }
 }

@@ -20,8 +20,8 @@ class LayerExperience {
   explicit LayerExperience(std::vector<std::string> names);
 
   // Before a plan: learns from the layers' present choices, whose trials have seen their own
-  // memory. Candidates of other families, and those that send less and so would leave more, get the
-  // factor that their family has by experience on the layer.
+  // memory. Candidates of other families get the factor that their family has by experience on the
+  // layer; but not the uniform one, for a plan must not be allowed more because it is doubted.
   void apply(const Candidates& candidates, ErrorMeasure measure,
              std::span<const std::size_t> choices, std::span<LayerCosts> costs);
 
