@@ -55,9 +55,10 @@ class Predictor {
         prediction.exchange_seconds += plan::exchange_seconds(exchange, network_);
         prediction.bytes_sent += plan::bytes_sent(exchange);
       }
-      prediction.exchange_seconds += method_.factor_seconds *
-                                     static_cast<double>(place_.elements()) *
-                                     plan::slowdown(place_.cores_per_worker);
+      // Nothing is sent meanwhile, so that a worker's two threads do not get in each other's way.
+      const double turns = std::max(1.0, 1 / place_.cores_per_worker);
+      prediction.exchange_seconds +=
+          turns * method_.factor_seconds * static_cast<double>(place_.elements());
     } else {
       const auto exchange = plan_exchange(method_, way, place_.elements());
       prediction.exchange_seconds = plan::exchange_seconds(exchange, network_);
