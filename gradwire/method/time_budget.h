@@ -17,7 +17,7 @@ namespace gradwire {
 struct TravelGroups {
   std::size_t groups = 1;
   std::vector<bool> is_last = {};  // by layer
-  double hidden_exact_bytes = 0;  // of tensors that are sent as they are, without a plan
+  double hidden_exact_bytes = 0;   // of tensors that are sent as they are, without a plan
   double last_exact_bytes = 0;
 };
 
