@@ -61,7 +61,7 @@ class MethodWork {
   // Until a method that plans has its first plan: what it sends before that is not what it is for.
   void settle() {
     constexpr int kLapsMax = 64;
-    const bool plans = method_->spec().starts_with("lgreco(");
+    const bool plans = method_->traits().makes_plans;
     for (int i = 0; plans && !report_.plan && i < kLapsMax; ++i) lap();
     lap();
   }

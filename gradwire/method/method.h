@@ -42,6 +42,7 @@ struct MethodTraits {
   bool owns_momentum = false;         // an optimiser with momentum would count it twice
   bool needs_parameters = false;      // StepContext::parameters
   bool needs_old_gradient = false;    // StepContext::gradient_at
+  bool makes_plans = false;           // MethodReport::plan
   Output output = Output::gradient;
 };
 
