@@ -1,7 +1,9 @@
 #include "gradwire/method/lgreco_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <string_view>
 
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/error.h"
@@ -31,6 +33,12 @@ Candidates read_candidates(MethodReader& reader) {
   }
   if (uniform != nullptr) {
     arguments.fail_argument("uniform", "'uniform' is for lgreco(any); write lgreco(topk(1%))");
+  }
+  constexpr std::string_view kNames[] = {"qsgd", "topk", "powersgd", "none"};
+  const std::string& name = family->stages.front().name;
+  if (std::ranges::find(kNames, name) == std::end(kNames)) {
+    arguments.fail_argument("family", "there is no family called '" + name +
+                                          "'; there are qsgd, topk, powersgd and any");
   }
   const Candidate given = reader.read_nested(*family, read_candidate);
   if (given.family == Family::exact) {

@@ -61,6 +61,10 @@ TEST(LgrecoSpec, TextsAreCanonical) {
         "lgreco(any, budget=hide, alpha=2)", "lgreco(topk | natural)", "lgreco(qsgd(bits=99))"}) {
     EXPECT_THROW(check_method(text), SpecError) << text;
   }
+  EXPECT_NE(message_of<SpecError>([] {
+              check_method("lgreco(tpok)");
+            }).find("there are qsgd, topk, powersgd and any"),
+            std::string::npos);
 }
 
 TEST(LgrecoThreads, ResultsAndPlansAreTheSameOnAllRanks) {
