@@ -1,0 +1,171 @@
+#include "gradwire/collective/bulletin.h"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "gradwire/collective/mail.h"
+#include "gradwire/collective/progress.h"
+#include "gradwire/core/check.h"
+#include "gradwire/wire/frame.h"
+
+namespace gradwire {
+
+// Frames lie in a store by author, this rank's among them: from there a hub sends them on.
+class Bulletin::Board final : public Job {
+ public:
+  Board(Communicator& communicator, const Options& options)
+      : communicator_(communicator.impl()),
+        rank_(communicator.rank()),
+        hub_(options.hub),
+        number_(communicator_.take_exchange_number()),
+        fingerprint_(fingerprint("bulletin " + options.name)),
+        frames_(
+            std::vector<std::size_t>(communicator.size(), kFrameHeaderBytes + options.bytes_max)),
+        pages_(communicator.size()) {
+    communicator_.call([&](Station& station) {
+      station.agreement.compare(
+          {{"bulletin", options.name},
+           {"the most that is written at a time", std::to_string(options.bytes_max)},
+           {"the hub", hub_ ? std::to_string(*hub_) : "none"}});
+      for (std::size_t author = 0; author < pages_.size(); ++author) connect(station, author);
+    });
+  }
+
+  ExchangeReport run(const BulletinCall& call) {
+    GW_CHECK(kFrameHeaderBytes + call.own.size() <= frames_.room(rank_).size());
+    call_ = call;
+    communicator_.queue(*this);
+    communicator_.wait(*this);
+    return report_;
+  }
+
+  std::span<const std::byte> page(std::size_t rank) const { return pages_[rank]; }
+
+  [[noreturn]] void refuse(std::size_t author, const std::string& why) {
+    communicator_.call([&](Station& station) {
+      station.presence.fail(author, "what it wrote was refused: " + why);
+    });
+    throw PeerError("rank " + std::to_string(author) + ": " + why, author);
+  }
+
+  void work(Station& station) override {
+    report_ = {};
+    station.presence.set_step(call_.step);
+    std::ranges::fill(pages_, std::span<const std::byte>());
+    const auto start = std::chrono::steady_clock::now();
+    for (std::size_t author = 0; author < pages_.size(); ++author) {
+      if (receivers_[author] && is_author(author)) receivers_[author]->start();
+    }
+    if (is_author(rank_)) write();
+    if (rank_ != hub_) send(rank_);
+    for (std::size_t author = 0; author < pages_.size(); ++author) {
+      if (!is_author(author)) continue;
+      if (receivers_[author]) read(author, station);
+      if (rank_ == hub_) send(author);  // in the order in which they are read
+    }
+    for (const Way& way : ways_) station.presence.await(*way.sender);
+    report_.exchange_seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+ private:
+  // Sends what is in the store of an author to one reader.
+  struct Way {
+    std::size_t author = 0;
+    std::unique_ptr<Sender> sender;
+  };
+
+  bool is_author(std::size_t rank) const { return !call_.author || *call_.author == rank; }
+
+  // The ways of an author's frames from this rank and to it.
+  void connect(Station& station, std::size_t author) {
+    const bool sends = author == rank_ || rank_ == hub_;
+    for (std::size_t reader = 0; reader < pages_.size(); ++reader) {
+      const bool is_wanted =
+          reader != author && reader != rank_ && (!hub_ || rank_ == hub_ || reader == hub_);
+      if (sends && is_wanted) {
+        const Tag tag{.lane = Lane::up};
+        ways_.push_back({author, station.transport.sender(reader, tag, frames_.room(author))});
+      }
+    }
+    const std::size_t teller = hub_ && rank_ != hub_ ? *hub_ : author;
+    receivers_.push_back(author == rank_ ? nullptr
+                                         : station.transport.receiver(teller, {.lane = Lane::up},
+                                                                      frames_.room(author)));
+  }
+
+  void write() {
+    const std::span<std::byte> room = frames_.room(rank_);
+    const std::span<std::byte> page = room.subspan(kFrameHeaderBytes, call_.own.size());
+    std::ranges::copy(call_.own, page.begin());
+    write_frame_header({.run = communicator_.run(),
+                        .step = call_.step,
+                        .exchange = number_,
+                        .sender = static_cast<std::uint32_t>(rank_),
+                        .direction = Direction::up,
+                        .poison = call_.is_poison,
+                        .codec_fingerprint = fingerprint_,
+                        .element_count = page.size()},
+                       page, room);
+    pages_[rank_] = page;
+    report_.poisoned = call_.is_poison;
+    report_.message_bytes = kFrameHeaderBytes + page.size();
+  }
+
+  void send(std::size_t author) {
+    if (!is_author(author)) return;
+    const std::size_t bytes = kFrameHeaderBytes + pages_[author].size();
+    for (const Way& way : ways_) {
+      if (way.author != author) continue;
+      way.sender->start(bytes);
+      report_.bytes_sent += bytes;
+    }
+  }
+
+  void read(std::size_t author, Station& station) {
+    station.presence.await(*receivers_[author]);
+    const auto frame = parse_frame(frames_.room(author));
+    if (!frame) refuse(station, author, frame.error());
+    const auto verified = verify(frame->header, {.run = communicator_.run(),
+                                                 .step = call_.step,
+                                                 .exchange = number_,
+                                                 .sender = static_cast<std::uint32_t>(author),
+                                                 .direction = Direction::up,
+                                                 .codec_fingerprint = fingerprint_,
+                                                 .first_element = 0,
+                                                 .element_count = frame->payload.size()});
+    if (!verified) refuse(station, author, verified.error());
+    station.presence.heard(author);
+    pages_[author] = frame->payload;
+    report_.poisoned = report_.poisoned || frame->header.poison;
+    report_.bytes_received += frame->bytes();
+  }
+
+  [[noreturn]] static void refuse(Station& station, std::size_t author, const DecodeError& error) {
+    station.presence.fail(author, "a frame from it was refused: " + std::string(error.what) +
+                                      " (byte " + std::to_string(error.byte_offset) + ')');
+  }
+
+  Communicator::Impl& communicator_;
+  const std::size_t rank_;
+  const std::optional<std::size_t> hub_;
+  const std::uint32_t number_;
+  const std::uint64_t fingerprint_;
+  FrameStore frames_;
+  std::vector<std::span<const std::byte>> pages_;     // by author
+  std::vector<std::unique_ptr<Receiver>> receivers_;  // by author; none for this rank
+  std::vector<Way> ways_;
+  BulletinCall call_;
+  ExchangeReport report_;
+};
+
+Bulletin::Bulletin(Communicator& communicator, const Options& options)
+    : board_(std::make_unique<Board>(communicator, options)) {}
+Bulletin::~Bulletin() = default;
+
+ExchangeReport Bulletin::run(const BulletinCall& call) { return board_->run(call); }
+void Bulletin::refuse(std::size_t author, const std::string& why) { board_->refuse(author, why); }
+std::span<const std::byte> Bulletin::from(std::size_t rank) const { return board_->page(rank); }
+
+}  // namespace gradwire
