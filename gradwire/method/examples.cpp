@@ -1,6 +1,7 @@
 // What listings say about every method.
 #include "gradwire/codec/spec.h"
 #include "gradwire/method/method.h"
+#include "gradwire/method/registry.h"
 
 namespace gradwire {
 
@@ -13,7 +14,7 @@ std::vector<MethodExample> example_methods() {
   const std::string all = "scatter, server, gather, ring";
   const std::string not_ring = "scatter, server, gather";
   const std::string owners = "scatter, server";
-  return {
+  std::vector<MethodExample> examples = {
       {"natural", 0, 0, "", all, "a codec alone: the mean of what it makes of each gradient"},
       {"direct(topk(1%), down=none)", 0, 0, "", not_ring, "the same, with a codec for each way"},
       {"ef(topk(1%))", 1, 1, "", not_ring, "what was not sent is added to the next gradient"},
@@ -43,6 +44,9 @@ std::vector<MethodExample> example_methods() {
        "majority vote: stands for direct(sign(scale=off), down=sign(scale=off))"},
       {"ef_signsgd", 1, 1, "", not_ring, "stands for ef(sign)"},
   };
+  const std::vector<MethodExample>& more = registered_examples();
+  examples.insert(examples.end(), more.begin(), more.end());
+  return examples;
 }
 
 }  // namespace gradwire

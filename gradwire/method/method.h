@@ -43,6 +43,7 @@ struct MethodTraits {
   bool needs_parameters = false;      // StepContext::parameters
   bool needs_old_gradient = false;    // StepContext::gradient_at
   bool makes_plans = false;           // MethodReport::plan
+  bool learns_code = false;  // MethodReport::code: what it sends depends on what it learned
   Output output = Output::gradient;
 };
 
@@ -70,6 +71,7 @@ struct StepContext {
   std::optional<double> moved_squared = {};
 };
 
+struct CodeNote;
 struct PlanNote;
 
 // What one step took.
@@ -93,6 +95,9 @@ struct MethodReport {
   // What a method that plans layer by layer has decided for this step and those that come; null in
   // most steps. See plan_note.h.
   std::shared_ptr<const PlanNote> plan = {};
+
+  // Of a method that learns a code, in every step; null for all others. See code_note.h.
+  std::shared_ptr<const CodeNote> code = {};
 
   // One more exchange, and what it took.
   void add(const ExchangeReport& exchange);

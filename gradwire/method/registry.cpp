@@ -1,4 +1,6 @@
-// The registry of methods: from a spec to a method.
+#include "gradwire/method/registry.h"
+
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <ranges>
@@ -16,14 +18,6 @@
 
 namespace gradwire {
 namespace {
-
-// A spec that has been understood: how to make the method.
-struct Plan {
-  std::string spec;
-  std::function<std::unique_ptr<Method>(Communicator&, std::vector<MethodTensor>,
-                                        const MethodOptions&)>
-      make;
-};
 
 // Names that stand for a whole spec.
 struct Preset {
@@ -49,7 +43,7 @@ std::string_view expand(std::string_view text) {
   return text;
 }
 
-Plan plan_exchange(MethodSetup setup) {
+MethodPlan plan_exchange(MethodSetup setup) {
   return {.spec = setup.spec,
           .make = [setup](Communicator& communicator, std::vector<MethodTensor> tensors,
                           const MethodOptions& options) {
@@ -57,7 +51,7 @@ Plan plan_exchange(MethodSetup setup) {
           }};
 }
 
-Plan read_direct(MethodReader& reader) {
+MethodPlan read_direct(MethodReader& reader) {
   MethodSetup setup;
   setup.codecs.up = reader.codec(nullptr);
   setup.codecs.down = reader.down();
@@ -68,7 +62,7 @@ Plan read_direct(MethodReader& reader) {
 
 // ef and ef21 have the same arguments.
 template <class MakeRule>
-Plan read_error_fed(MethodReader& reader, const MakeRule& make_rule) {
+MethodPlan read_error_fed(MethodReader& reader, const MakeRule& make_rule) {
   MethodSetup setup;
   setup.kind = RuleKind::ported;
   setup.codecs.up = reader.codec(nullptr);
@@ -80,10 +74,10 @@ Plan read_error_fed(MethodReader& reader, const MakeRule& make_rule) {
   return plan_exchange(setup);
 }
 
-Plan read_ef(MethodReader& reader) { return read_error_fed(reader, make_ef_rule); }
-Plan read_ef21(MethodReader& reader) { return read_error_fed(reader, make_ef21_rule); }
+MethodPlan read_ef(MethodReader& reader) { return read_error_fed(reader, make_ef_rule); }
+MethodPlan read_ef21(MethodReader& reader) { return read_error_fed(reader, make_ef21_rule); }
 
-Plan read_diana(MethodReader& reader) {
+MethodPlan read_diana(MethodReader& reader) {
   MethodSetup setup;
   setup.kind = RuleKind::ported;
   setup.codecs.up = reader.codec(nullptr);
@@ -101,7 +95,7 @@ Plan read_diana(MethodReader& reader) {
   return plan_exchange(setup);
 }
 
-Plan read_dgc(MethodReader& reader) {
+MethodPlan read_dgc(MethodReader& reader) {
   StageReader& arguments = reader.arguments();
   DgcOptions options;
   options.share = arguments.share("share");
@@ -136,7 +130,7 @@ Plan read_dgc(MethodReader& reader) {
   return plan_exchange(setup);
 }
 
-Plan read_lazy(MethodReader& reader, bool has_error_memory) {
+MethodPlan read_lazy(MethodReader& reader, bool has_error_memory) {
   StageReader& arguments = reader.arguments();
   MethodSetup setup;
   setup.kind = RuleKind::lazy;
@@ -174,10 +168,10 @@ Plan read_lazy(MethodReader& reader, bool has_error_memory) {
   return plan_exchange(setup);
 }
 
-Plan read_lasg(MethodReader& reader) { return read_lazy(reader, false); }
-Plan read_sasg(MethodReader& reader) { return read_lazy(reader, true); }
+MethodPlan read_lasg(MethodReader& reader) { return read_lazy(reader, false); }
+MethodPlan read_sasg(MethodReader& reader) { return read_lazy(reader, true); }
 
-Plan read_powersgd(MethodReader& reader) {
+MethodPlan read_powersgd(MethodReader& reader) {
   PowerSgdOptions options;
   options.rank = static_cast<std::size_t>(reader.arguments().integer("rank", 4, 1, 1024));
   reader.write("rank=" + std::to_string(options.rank));
@@ -188,7 +182,7 @@ Plan read_powersgd(MethodReader& reader) {
           }};
 }
 
-Plan read_lgreco(MethodReader& reader) {
+MethodPlan read_lgreco(MethodReader& reader) {
   const LgrecoOptions options = read_lgreco_options(reader);
   return {.spec = options.spec,
           .make = [options](Communicator& communicator, std::vector<MethodTensor> tensors,
@@ -199,7 +193,7 @@ Plan read_lgreco(MethodReader& reader) {
 
 struct Entry {
   std::string_view name;
-  Plan (*read)(MethodReader&);
+  ReadMethod read;
 };
 constexpr std::array kEntries = {
     Entry{"direct", read_direct}, Entry{"ef", read_ef},     Entry{"ef21", read_ef21},
@@ -207,16 +201,33 @@ constexpr std::array kEntries = {
     Entry{"lasg", read_lasg},     Entry{"sasg", read_sasg}, Entry{"lgreco", read_lgreco},
 };
 
-const Entry* find_entry(std::string_view name) {
-  const auto found = std::ranges::find(kEntries, name, &Entry::name);
-  return found == kEntries.end() ? nullptr : &*found;
+// Those of other rooms.
+std::vector<Entry>& more_entries() {
+  static std::vector<Entry> entries;
+  return entries;
+}
+std::vector<MethodExample>& more_examples() {
+  static std::vector<MethodExample> examples;
+  return examples;
+}
+
+std::vector<Entry> all_entries() {
+  std::vector<Entry> all(kEntries.begin(), kEntries.end());
+  all.insert(all.end(), more_entries().begin(), more_entries().end());
+  return all;
+}
+
+ReadMethod find_reader(std::string_view name) {
+  const std::vector<Entry> entries = all_entries();
+  const auto found = std::ranges::find(entries, name, &Entry::name);
+  return found == entries.end() ? nullptr : found->read;
 }
 
 // A codec's error about a name that is none, completed by what a method could have been meant.
 [[noreturn]] void fail_unknown(std::string_view text, const SpecStage& stage,
                                const SpecError& error) {
   std::vector<std::string> names;
-  for (const Entry& entry : kEntries) names.emplace_back(entry.name);
+  for (const Entry& entry : all_entries()) names.emplace_back(entry.name);
   for (const Preset& preset : kPresets) names.emplace_back(preset.name);
   if (const auto nearest = nearest_name(stage.name, names)) {
     fail_at(text, error.position(),
@@ -229,7 +240,7 @@ const Entry* find_entry(std::string_view name) {
   fail_at(text, error.position(), what);
 }
 
-Plan read_codec_alone(std::string_view text) {
+MethodPlan read_codec_alone(std::string_view text) {
   MethodSetup setup;
   try {
     setup.codecs.up = make_codec(text);
@@ -247,24 +258,33 @@ Plan read_codec_alone(std::string_view text) {
   return plan_exchange(setup);
 }
 
-Plan read(std::string_view given) {
+MethodPlan read(std::string_view given) {
   const std::string_view text = expand(given);
   const Spec spec = parse_spec(text);
   for (const SpecStage& stage : spec.stages) {
-    const Entry* const entry = find_entry(stage.name);
-    if (entry == nullptr) continue;
+    const ReadMethod read_method = find_reader(stage.name);
+    if (read_method == nullptr) continue;
     if (spec.stages.size() > 1) {
       fail_at(text, stage.position,
               "'" + stage.name + "' goes around a whole pipe, as in '" + stage.name +
                   "(topk(1%) | natural)'");
     }
     MethodReader reader(text, stage);
-    return entry->read(reader);
+    return read_method(reader);
   }
   return read_codec_alone(text);
 }
 
 }  // namespace
+
+void register_method(const char* name, ReadMethod read_method,
+                     std::vector<MethodExample> examples) {
+  if (find_reader(name) != nullptr) return;
+  more_entries().push_back({name, read_method});
+  std::ranges::move(examples, std::back_inserter(more_examples()));
+}
+
+const std::vector<MethodExample>& registered_examples() { return more_examples(); }
 
 std::unique_ptr<Method> make_method(Communicator& communicator, std::vector<MethodTensor> tensors,
                                     std::string_view spec, const MethodOptions& options) {

@@ -1,0 +1,32 @@
+// The registry of methods: names that specs may begin with. Rooms beside the library add their own,
+// each once and before methods are made: from then on make_method, check_method and listings know
+// it. Not for several threads at a time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gradwire/method/method.h"
+#include "gradwire/method/method_reader.h"
+
+namespace gradwire {
+
+// A spec that has been understood: how to make the method.
+struct MethodPlan {
+  std::string spec;
+  std::function<std::unique_ptr<Method>(Communicator&, std::vector<MethodTensor>,
+                                        const MethodOptions&)>
+      make;
+};
+
+using ReadMethod = MethodPlan (*)(MethodReader&);
+
+// The name must not live shorter than the program. Adding it again changes nothing.
+void register_method(const char* name, ReadMethod read, std::vector<MethodExample> examples);
+
+// Of those that were added.
+const std::vector<MethodExample>& registered_examples();
+
+}  // namespace gradwire
