@@ -42,29 +42,31 @@ void Seconds::add(const Seconds& other) {
 }
 
 Json to_json(const RunRecord& record) {
-  return {{"method", record.method},
-          {"workers", record.workers},
-          {"steps", record.steps},
-          {"parameters", record.parameters},
-          {"start", to_json(record.start)},
-          {"final", to_json(record.final)},
-          {"bytes_up_per_worker", record.bytes_up_per_worker},
-          {"bytes_down_per_worker", record.bytes_down_per_worker},
-          {"message_bytes_per_worker", record.message_bytes_per_worker},
-          {"uploads", record.uploads},
-          {"uploads_skipped", record.uploads_skipped},
-          {"poisoned", record.poisoned},
-          {"model_hash", record.model_hash},
-          {"seconds",
-           {{"compute", record.seconds.compute},
-            {"encode", record.seconds.encode},
-            {"exchange", record.seconds.exchange},
-            {"decode", record.seconds.decode},
-            {"total", record.seconds.total}}},
-          {"plans", record.plans},
-          {"configuration", record.configuration},
-          {"version", record.version},
-          {"machine", record.machine}};
+  Json json = {{"method", record.method},
+               {"workers", record.workers},
+               {"steps", record.steps},
+               {"parameters", record.parameters},
+               {"start", to_json(record.start)},
+               {"final", to_json(record.final)},
+               {"bytes_up_per_worker", record.bytes_up_per_worker},
+               {"bytes_down_per_worker", record.bytes_down_per_worker},
+               {"message_bytes_per_worker", record.message_bytes_per_worker},
+               {"uploads", record.uploads},
+               {"uploads_skipped", record.uploads_skipped},
+               {"poisoned", record.poisoned},
+               {"model_hash", record.model_hash},
+               {"seconds",
+                {{"compute", record.seconds.compute},
+                 {"encode", record.seconds.encode},
+                 {"exchange", record.seconds.exchange},
+                 {"decode", record.seconds.decode},
+                 {"total", record.seconds.total}}},
+               {"plans", record.plans}};
+  if (!record.code.is_null()) json["code"] = record.code;
+  json["configuration"] = record.configuration;
+  json["version"] = record.version;
+  json["machine"] = record.machine;
+  return json;
 }
 
 RunRecord run_from_json(const Json& json) {
@@ -83,6 +85,7 @@ RunRecord run_from_json(const Json& json) {
           .model_hash = field<std::string>(json, "model_hash"),
           .seconds = seconds_from(field<Json>(json, "seconds")),
           .plans = field<Json>(json, "plans"),
+          .code = json.contains("code") ? json["code"] : Json(),
           .configuration = field<Json>(json, "configuration"),
           .version = field<std::string>(json, "version"),
           .machine = field<Json>(json, "machine")};

@@ -60,6 +60,9 @@ struct RunRecord {
   // Where a method adapts itself layer by layer: an entry for each time it did, with the step and
   // what plan_record.h has.
   Json plans = Json::array();
+  // Where a method learns a code: what CodeTotals of code_record.h has. Null for all others, and
+  // then not written.
+  Json code = {};
   Json configuration = Json::object();
   std::string version;
   Json machine = Json::object();

@@ -4,16 +4,30 @@
 #include <limits>
 
 #include "gradwire/collective/rank_sums.h"
+#include "record/code_record.h"
 #include "record/plan_record.h"
 
 namespace gradwire::record {
 namespace {
 
-constexpr std::size_t kNumbers = 8;    // of a step, that ranks add up
+constexpr std::size_t kNumbers = 8;    // of every step, that ranks add up
 constexpr double kLossUnit = 0x1p-20;  // losses are added up as whole numbers of this: exactly
 constexpr double kLossMax = 0x1p40;    // of a rank's samples; what is beyond has diverged
 
 bool is_counted(double loss) { return std::abs(loss) < kLossMax; }
+
+// What ranks add up of a step: kNumbers, and the bytes of each part of a code, of which all ranks
+// have as many.
+void add_numbers(const StepRecord& step, const Tally& tally, std::vector<std::uint64_t>& numbers) {
+  const bool is_finite = is_counted(tally.loss);
+  // Negative losses wrap around, and their sum wraps back.
+  const auto loss = is_finite ? std::llround(tally.loss / kLossUnit) : 0LL;
+  numbers.insert(numbers.end(), {step.bytes_up, step.bytes_down, step.message_bytes, step.uploads,
+                                 step.uploads_skipped, static_cast<std::uint64_t>(loss),
+                                 is_finite ? 0u : 1u, tally.samples});
+  if (!step.code) return;
+  for (const CodeNote::Part& part : step.code->parts) numbers.push_back(part.bytes);
+}
 
 }  // namespace
 
@@ -33,21 +47,11 @@ void StepLog::add(const StepRecord& own, const Tally& tally) {
 std::vector<std::uint64_t> StepLog::meet(const Metrics& metrics,
                                          std::span<const std::uint64_t> others) {
   std::vector<std::uint64_t> numbers;
-  for (std::size_t i = 0; i < own_.size(); ++i) {
-    const StepRecord& step = own_[i];
-    const bool is_finite = is_counted(tallies_[i].loss);
-    // Negative losses wrap around, and their sum wraps back.
-    const auto loss = is_finite ? std::llround(tallies_[i].loss / kLossUnit) : 0LL;
-    numbers.insert(numbers.end(), {step.bytes_up, step.bytes_down, step.message_bytes, step.uploads,
-                                   step.uploads_skipped, static_cast<std::uint64_t>(loss),
-                                   is_finite ? 0u : 1u, tallies_[i].samples});
-  }
+  for (std::size_t i = 0; i < own_.size(); ++i) add_numbers(own_[i], tallies_[i], numbers);
   numbers.insert(numbers.end(), others.begin(), others.end());
   const std::vector<std::uint64_t> sums = sum_over_ranks(communicator_, numbers);
-  for (std::size_t i = 0; i < own_.size(); ++i) {
-    settle(own_[i], std::span(sums).subspan(kNumbers * i, kNumbers));
-  }
-  const auto first_other = sums.begin() + static_cast<std::ptrdiff_t>(kNumbers * own_.size());
+  std::span<const std::uint64_t> rest = sums;
+  for (StepRecord& step : own_) rest = settle(step, rest);
   if (writer_) {
     if (!own_.empty()) {
       Metrics& last = own_.back().metrics;
@@ -60,20 +64,26 @@ std::vector<std::uint64_t> StepLog::meet(const Metrics& metrics,
   }
   own_.clear();
   tallies_.clear();
-  return {first_other, sums.end()};
+  return {rest.begin(), rest.end()};
 }
 
-void StepLog::settle(StepRecord& step, std::span<const std::uint64_t> sums) const {
+std::span<const std::uint64_t> StepLog::settle(StepRecord& step,
+                                               std::span<const std::uint64_t> sums) const {
   const std::uint64_t ranks = communicator_.size();
   step.bytes_up = sums[0] / ranks;
   step.bytes_down = sums[1] / ranks;
   step.message_bytes = sums[2] / ranks;
   step.uploads = sums[3];
   step.uploads_skipped = sums[4];
-  if (sums[7] == 0) return;
-  step.metrics.loss = sums[6] > 0 ? std::numeric_limits<double>::quiet_NaN()
-                                  : static_cast<double>(static_cast<std::int64_t>(sums[5])) *
-                                        kLossUnit / static_cast<double>(sums[7]);
+  if (sums[7] > 0) {
+    step.metrics.loss = sums[6] > 0 ? std::numeric_limits<double>::quiet_NaN()
+                                    : static_cast<double>(static_cast<std::int64_t>(sums[5])) *
+                                          kLossUnit / static_cast<double>(sums[7]);
+  }
+  if (!step.code) return sums.subspan(kNumbers);
+  std::vector<CodeNote::Part>& parts = step.code->parts;
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i].bytes = sums[kNumbers + i] / ranks;
+  return sums.subspan(kNumbers + parts.size());
 }
 
 void note_report(const MethodReport& report, StepRecord& step) {
@@ -87,9 +97,11 @@ void note_report(const MethodReport& report, StepRecord& step) {
   step.seconds.exchange = report.exchange_seconds;
   step.seconds.decode = report.decode_seconds;
   if (report.plan) step.plan = to_json(*report.plan);
+  if (report.code) step.code = *report.code;
 }
 
 void add_totals(std::span<const StepRecord> steps, RunRecord& record) {
+  CodeTotals code;
   for (const StepRecord& step : steps) {
     record.bytes_up_per_worker += step.bytes_up;
     record.bytes_down_per_worker += step.bytes_down;
@@ -98,11 +110,13 @@ void add_totals(std::span<const StepRecord> steps, RunRecord& record) {
     record.uploads_skipped += step.uploads_skipped;
     record.poisoned += step.poisoned ? 1 : 0;
     record.seconds.add(step.seconds);
+    if (step.code) code.add(*step.code, step.bytes_up);
     if (step.plan.is_null()) continue;
     Json plan = {{"step", step.step}};
     plan.update(step.plan);
     record.plans.push_back(std::move(plan));
   }
+  record.code = code.to_json();
 }
 
 }  // namespace gradwire::record

@@ -42,7 +42,9 @@ class StepLog {
   std::vector<StepRecord> take_steps() { return std::move(steps_); }
 
  private:
-  void settle(StepRecord& step, std::span<const std::uint64_t> sums) const;
+  // Takes the step's numbers from the front of the sums, and returns the others.
+  std::span<const std::uint64_t> settle(StepRecord& step,
+                                        std::span<const std::uint64_t> sums) const;
 
   Communicator& communicator_;
   std::vector<StepRecord> own_;  // since the last meeting

@@ -7,6 +7,7 @@
 #include "gradwire/file/atomic_file.h"
 #include "gradwire/file/file_failure.h"
 #include "gradwire/file/read_file.h"
+#include "record/code_record.h"
 #include "record/fields.h"
 
 namespace gradwire::record {
@@ -34,6 +35,7 @@ std::string to_line(const StepRecord& step) {
   if (step.metrics.test_loss) json["test_loss"] = *step.metrics.test_loss;
   if (step.metrics.accuracy) json["accuracy"] = *step.metrics.accuracy;
   if (!step.plan.is_null()) json["plan"] = step.plan;
+  if (step.code) json["code"] = to_json(*step.code);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
@@ -41,6 +43,11 @@ std::string to_line(const StepRecord& step) {
 std::optional<double> known_number(const Json& json, const char* name) {
   if (json.contains(name) && json[name].is_null()) return std::nullopt;
   return optional_number(json, name);
+}
+
+std::optional<CodeNote> code_in(const Json& json) {
+  if (!json.contains("code")) return std::nullopt;
+  return code_note_from(json["code"]);
 }
 
 StepRecord from_json(const Json& json) {
@@ -62,7 +69,8 @@ StepRecord from_json(const Json& json) {
                       .exchange = seconds("exchange_ms"),
                       .decode = seconds("decode_ms"),
                       .total = seconds("step_ms")},
-          .plan = json.contains("plan") ? json["plan"] : Json()};
+          .plan = json.contains("plan") ? json["plan"] : Json(),
+          .code = code_in(json)};
 }
 
 StepRecord parse_line(const std::filesystem::path& path, std::string_view line,

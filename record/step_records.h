@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "gradwire/method/code_note.h"
 #include "record/run_record.h"
 
 namespace gradwire::record {
@@ -28,6 +29,9 @@ struct StepRecord {
   bool poisoned = false;
   Seconds seconds = {};  // of rank 0; written as milliseconds
   Json plan = {};        // that a method made before this step, see plan_record.h; usually null
+  // Of a method that learns a code. Bytes of parts are the mean over the workers; error and time
+  // are those of rank 0.
+  std::optional<CodeNote> code = {};
 
   bool operator==(const StepRecord&) const = default;
 };

@@ -41,6 +41,13 @@ std::unique_ptr<Method> method_for(Communicator& communicator, const Learner& le
   return method;
 }
 
+// What the method had to say of a step, for people.
+void add_notes(const record::StepRecord& step, std::vector<std::string>& notes) {
+  const std::string when = "step " + std::to_string(step.step) + ": ";
+  if (!step.plan.is_null()) notes.push_back(when + record::plan_line(step.plan));
+  if (step.code && !step.code->remark.empty()) notes.push_back(when + step.code->remark);
+}
+
 // The run on one rank.
 class Training {
  public:
@@ -157,10 +164,7 @@ class Training {
     }
     for (; counted_ < steps.size(); ++counted_) {
       bytes_up_ += steps[counted_].bytes_up;
-      const record::Json& plan = steps[counted_].plan;
-      if (plan.is_null() || counted_ < resumed_from_) continue;
-      report.notes.push_back("step " + std::to_string(steps[counted_].step) + ": " +
-                             record::plan_line(plan));
+      if (counted_ >= resumed_from_) add_notes(steps[counted_], report.notes);
     }
     report.bytes_up = bytes_up_;
     const double epochs =
