@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "report/codes.h"
 #include "report/columns.h"
 #include "report/curves.h"
 #include "report/facts.h"
@@ -171,7 +172,8 @@ Json make_document(std::span<const Run> runs) {
                    {"charts", charts_of(runs, useful)},
                    {"parts", {"Compute", "Encode", "Exchange", "Decode"}},
                    {"bars", bars_of(runs)},
-                   {"plans", Json::array()}};
+                   {"plans", Json::array()},
+                   {"codes", Json::array()}};
   for (const Fact& fact : facts_of(runs)) {
     document["facts"].push_back({{"name", fact.name}, {"value", fact.value}});
   }
@@ -182,6 +184,7 @@ Json make_document(std::span<const Run> runs) {
   for (const Run& run : runs) {
     document["runs"].push_back(run.name);
     document["plans"].push_back(plans_of(run.record.plans));
+    document["codes"].push_back(code_of(run));
   }
   return document;
 }

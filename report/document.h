@@ -9,8 +9,8 @@
 
 namespace gradwire::report {
 
-// {"title", "facts", "runs", "columns", "axes", "charts", "parts", "bars", "plans"}. Lists inside
-// columns, charts, bars and plans have one entry for each run.
+// {"title", "facts", "runs", "columns", "axes", "charts", "parts", "bars", "plans", "codes"}. Lists
+// inside columns, charts, bars, plans and codes have one entry for each run.
 record::Json make_document(std::span<const Run> runs);
 
 }  // namespace gradwire::report

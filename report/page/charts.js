@@ -88,11 +88,14 @@ function makeAxes(chart, axisLabel, {isLogX, isLogY}) {
   };
   const grid = (isLog) => ({stroke: styleValue('--line'), width: 1, filter: gridPlaces(isLog)});
   const round = (value) => Number(value.toPrecision(6));
-  const percent = (value) => `${short(round(100 * value))} %`;
+  const formats = {
+    share: (value) => `${short(round(100 * value))} %`,
+    bytes: (value) => bytesText(value, (number) => short(round(number))),
+  };
   const texts = (format) => (_, splits) =>
     splits.map((value) => (value === null ? '' : format(round(value))));
   const below = {label: axisLabel, labelSize: 22, size: 32, values: texts(short)};
-  const left = {size: 62, values: texts(chart.look === 'share' ? percent : short)};
+  const left = {size: 62, values: texts(formats[chart.look] ?? short)};
   return [{...common, ...below, grid: grid(isLogX)}, {...common, ...left, grid: grid(isLogY)}];
 }
 

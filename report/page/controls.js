@@ -43,7 +43,7 @@ function followWidths(charts) {
   const observer = new ResizeObserver(() => {
     for (const {host, plot} of charts) {
       const width = host.clientWidth;
-      if (width > 0 && width !== plot.width) plot.setSize({width, height: kChartHeight});
+      if (width > 0 && width !== plot.width) plot.setSize({width, height: plot.height});
     }
   });
   for (const {host} of charts) observer.observe(host);

@@ -35,6 +35,16 @@ function single(value, look) {
   return significant(value, 4);
 }
 
+const kByteUnits = [[1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB'], [1, 'B']];
+
+// A number of bytes in the unit that suits it: 1.63 MB.
+function bytesText(value, format = (number) => significant(number, 3)) {
+  if (value === null) return kDash;
+  if (value === 0) return '0';
+  const [size, unit] = kByteUnits.find(([least]) => value >= least) ?? [1, 'B'];
+  return `${format(value / size)} ${unit}`;
+}
+
 // A round number, as at an axis: no more digits than it has.
 function short(value) {
   const size = Math.abs(value);

@@ -115,6 +115,33 @@ Json plan_at(std::uint64_t step) {
   return {{"step", step}, {"layers", layers}};
 }
 
+CodeNote code_note_at(std::uint64_t step) {
+  constexpr std::uint64_t kFullSteps = 20;
+  constexpr std::uint64_t kLearnedAt = 140;
+  const auto around = [&](double bytes, double phase) {
+    return static_cast<std::uint64_t>(bytes * (1 + 0.04 * wobble(step, phase)));
+  };
+  const bool is_full = step <= kFullSteps;
+  const bool is_coded = step > kLearnedAt && step % 50 != 0;
+  const std::uint64_t full = 2 * 4 * kParameters * 3 / 4;
+  CodeNote note{.phase = is_full    ? "full"
+                         : is_coded ? "coded"
+                                    : "sparse",
+                .parts = {{"places", is_full ? 0 : around(2600, 1)},
+                          {"values", is_full || is_coded ? 0 : around(8200, 2)},
+                          {"codes", is_coded ? around(1350, 3) : 0},
+                          {"dense", is_full ? 0 : around(1900, 4)},
+                          {"last", is_full ? 0 : around(700, 5)},
+                          {"full", is_full ? full : 0}},
+                .learn_seconds = is_coded ? 0 : 0.012};
+  if (!is_full) {
+    const double learned = std::exp(-static_cast<double>(step - kFullSteps) / 60);
+    note.error = 0.21 + 0.7 * learned + 0.05 * wobble(step, 6);
+  }
+  if (step == kLearnedAt + 1) note.remark = "The code is used from now on.";
+  return note;
+}
+
 }  // namespace
 
 std::vector<Run> network_runs(std::uint64_t steps) {
@@ -148,6 +175,19 @@ std::vector<Run> adaptive_runs() {
   return {run};
 }
 
+std::vector<Run> learned_runs(std::uint64_t steps) {
+  Run run = network_run(kExamples[4], steps);
+  run.name = run.record.method = "lgc(topk(1%))";
+  run.record.bytes_up_per_worker = 0;
+  for (record::StepRecord& step : run.steps) {
+    step.code = code_note_at(step.step);
+    step.bytes_up = 0;
+    for (const CodeNote::Part& part : step.code->parts) step.bytes_up += part.bytes;
+    run.record.bytes_up_per_worker += step.bytes_up;
+  }
+  return {run};
+}
+
 std::vector<Run> hostile_runs() {
   std::vector<Run> runs;
   for (const char* name :
@@ -164,6 +204,8 @@ std::vector<Run> hostile_runs() {
     run.record.plans = {plan_at(0), Json("no plan"), {{"step", nullptr}, {"layers", {1, name}}}};
     run.record.plans[0]["layers"][0]["name"] = name;
     run.record.plans[0]["layers"][1]["bits"] = nullptr;
+    run.steps[7].code = {.phase = name, .parts = {{name, 1}}, .error = kNan};
+    run.steps[9].code = {.phase = "constructor"};
     runs.push_back(std::move(run));
   }
   return runs;

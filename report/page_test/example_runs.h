@@ -18,7 +18,12 @@ std::vector<Run> convex_runs();
 // One run whose method adapts itself layer by layer.
 std::vector<Run> adaptive_runs();
 
-// Names that try to be markup, losses that are no numbers, plans that are not as they should be.
+// One run whose method learns a code: full steps, then sparse ones, then coded ones of which every
+// 50th sends exact values.
+std::vector<Run> learned_runs(std::uint64_t steps);
+
+// Names that try to be markup, losses that are no numbers, plans and notes on codes that are not as
+// they should be.
 std::vector<Run> hostile_runs();
 
 // A run that was recorded before its first step.

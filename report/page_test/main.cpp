@@ -14,11 +14,12 @@ void write_pages(const std::filesystem::path& directory) {
   write_page(directory / "network.html", network_runs(2000));
   write_page(directory / "convex.html", convex_runs());
   write_page(directory / "adaptive.html", adaptive_runs());
+  write_page(directory / "learned.html", learned_runs(2000));
   write_page(directory / "hostile.html", hostile_runs());
   write_page(directory / "empty.html", empty_runs());
   write_page(directory / "no-runs.html", {});
   std::vector<Run> large = network_runs(20'000);
-  large.push_back(large.front());
+  large.push_back(learned_runs(20'000).front());
   write_page(directory / "large.html", large);
 }
 

@@ -23,7 +23,7 @@ const firstNames = () =>
   [...document.querySelectorAll('#table tbody tr')].map((row) => row.firstChild.textContent);
 const sections = () =>
   [...document.querySelectorAll('main > section')].filter((s) => !s.hidden).map((s) => s.id);
-const plots = () => [...document.querySelectorAll('.plot')].map(({plot}) => ({
+const plots = () => [...document.querySelectorAll('#charts .plot')].map(({plot}) => ({
   series: plot.series.length - 1,
   shown: plot.series.slice(1).filter((series) => series.show).length,
   points: plot.data.slice(1).map((ys) => ys.filter((y) => typeof y === 'number').length),
@@ -31,6 +31,27 @@ const plots = () => [...document.querySelectorAll('.plot')].map(({plot}) => ({
   isLog: plot.scales.y.distr === 3,
   isLogX: plot.scales.x.distr === 3,
 }));
+const codePlots = () => [...document.querySelectorAll('#codes .plot')].map(({plot}) => ({
+  names: plot.series.slice(1).map((series) => series.label),
+  points: plot.data.slice(1).map((ys) => ys.filter((y) => typeof y === 'number').length),
+  x: [plot.scales.x.min, plot.scales.x.max].map(Math.round),
+  yMax: plot.scales.y.max,
+}));
+// How many pixels of a stack each part has.
+const pixelsOfParts = () => {
+  const canvas = document.querySelector('#codes .plot canvas');
+  const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  const counts = new Map();
+  for (let i = 0; i < data.length; i += 4) {
+    const colour = data.slice(i, i + 3).join(' ');
+    if (data[i + 3] === 255) counts.set(colour, (counts.get(colour) ?? 0) + 1);
+  }
+  const wanted = [...Array(6).keys()].map((part) => {
+    const [, ...hex] = styleValue(`--sent-${part}`).match(/#(..)(..)(..)/);
+    return hex.map((each) => parseInt(each, 16)).join(' ');
+  });
+  return wanted.map((colour) => counts.get(colour) ?? 0);
+};
 // How many pixels of each canvas have something on them.
 const inkOfCanvases = () => [...document.querySelectorAll('.plot canvas')].map((canvas) => {
   const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -192,13 +213,92 @@ const claims = {
     assert.equal(names[3], '"quotes" & \'more\' \\ \ufffd');
     assert.equal(await page.run(() => document.images.length), 0);
     assert.ok((await page.run(plots)).every((chart) => chart.points.every((count) => count > 0)));
-    assert.deepEqual(await page.run(sections), ['results', 'curves', 'time', 'plans']);
+    assert.deepEqual(await page.run(sections), ['results', 'curves', 'time', 'plans', 'codes']);
   },
 
   async 'plans have a cell for each layer and plan'(open) {
     const page = await open('adaptive');
     const cells = () => document.querySelectorAll('.map .cell').length;
     assert.equal(await page.run(cells), (18 + 1) * 40);
+  },
+
+  async 'what a learned code sends is a stack of its parts above its error'(open) {
+    const page = await open('learned');
+    assert.deepEqual(await page.run(sections), ['results', 'curves', 'time', 'codes']);
+    const [stack, error, ...rest] = await page.run(codePlots);
+    assert.deepEqual(rest, []);
+    // The highest is drawn first.
+    assert.deepEqual(stack.names, ['full', 'last', 'dense', 'codes', 'values', 'places']);
+    assert.ok(stack.points.every((count) => count === stack.points[0] && count <= 601));
+    assert.ok(error.points[0] > 200);
+    for (const {x} of [stack, error]) assert.deepEqual(x, [0, 2000]);
+    for (const dark of [false, true]) {
+      const drawn = await open('learned', {dark});
+      const pixels = await drawn.run(pixelsOfParts);
+      assert.ok(pixels.every((count) => count > 100), String(pixels));
+    }
+    const facts = await page.run(() => document.querySelector('.code-facts').innerText);
+    assert.match(facts, /full, 20 steps\s+1\.63 MB a step/);
+    assert.match(facts, /coded, 1,822 steps\s+6\.\d+ kB a step/);
+    assert.match(facts, /mean error of coded steps\s+0\.2\d/);
+  },
+
+  async 'phases are a strip above the stack'(open) {
+    const page = await open('learned');
+    const strengths = (steps) => {
+      const {plot} = document.querySelector('#codes .plot');
+      const {data} = plot.ctx.getImageData(0, plot.bbox.top - 8, plot.ctx.canvas.width, 1);
+      return steps.map((step) => data[4 * Math.round(plot.valToPos(step, 'x', true)) + 3]);
+    };
+    const [full, sparse, coded] = await page.run(strengths, [10, 28, 1226]);
+    assert.ok(0 < full && full < sparse && sparse < coded, `${full}, ${sparse}, ${coded}`);
+  },
+
+  async 'columns of full steps are cut unless their whole height is asked for'(open) {
+    const page = await open('learned');
+    const height = async () => (await page.run(codePlots))[0].yMax;
+    const cut = await height();
+    assert.ok(cut > 12_000 && cut < 20_000, String(cut));
+    await page.run(clickText, '#codes button', 'whole height');
+    assert.ok(await height() > 1_600_000);
+    await page.run(clickText, '#codes button', 'whole height');
+    assert.equal(await height(), cut);
+  },
+
+  async 'zooming in on full steps alone shows their height, in both charts'(open) {
+    const page = await open('learned');
+    await page.run(() =>
+      document.querySelector('#codes .plot').plot.setScale('x', {min: 1, max: 15}));
+    assert.ok((await page.run(codePlots))[0].yMax > 1_600_000);
+    await page.run(() => document.querySelector('#codes .plot').scrollIntoView({block: 'center'}));
+    await page.run(() =>
+      document.querySelector('#codes .plot').plot.setScale('x', {min: 0, max: 2000}));
+    await page.drag('#codes .u-over', 0.25, 0.5);
+    await page.run(settled);
+    const [stack, error] = await page.run(codePlots);
+    assert.deepEqual(stack.x, error.x);
+    assert.ok(Math.abs(stack.x[0] - 500) < 20 && Math.abs(stack.x[1] - 1000) < 20, `${stack.x}`);
+  },
+
+  async 'hovering over a stack shows its parts, their sum and the error'(open) {
+    const page = await open('learned');
+    for (const index of [0, 1]) {
+      const [x, y] = await page.run((chart) => {
+        const over = document.querySelectorAll('#codes .u-over')[chart];
+        over.scrollIntoView({block: 'center'});
+        const {left, top, width, height} = over.getBoundingClientRect();
+        return [left + 0.613 * width, top + height / 2];
+      }, index);
+      await page.hover(x - 5, y);
+      await page.hover(x, y);
+      await page.run(settled);
+      const tip = await page.run(() => document.getElementById('tip').innerText);
+      assert.match(tip, /^steps 1,2\d\d to 1,2\d\d, coded/);
+      assert.match(tip, /codes\s+1\.\d+ kB/);
+      assert.match(tip, /together\s+6\.\d+ kB/);
+      assert.match(tip, /error\s+0\.\d+/);
+      assert.doesNotMatch(tip, /values|full/);
+    }
   },
 
   async 'a run without steps has a page'(open) {
@@ -216,7 +316,7 @@ const claims = {
   },
 
   async 'a telephone shows all of it without scrolling sideways'(open) {
-    for (const name of ['network', 'convex', 'adaptive', 'hostile']) {
+    for (const name of ['network', 'convex', 'adaptive', 'learned', 'hostile']) {
       const page = await open(name, {width: 375, height: 800});
       assert.ok(await page.run(overflow) <= 0, name);
     }
@@ -240,7 +340,7 @@ async function check(browser, claim) {
 
 async function takePictures(browser) {
   mkdirSync(pictures, {recursive: true});
-  for (const name of ['network', 'convex', 'adaptive']) {
+  for (const name of ['network', 'convex', 'adaptive', 'learned']) {
     for (const options of [{}, {dark: true}, {width: 375, height: 800}]) {
       const page = await Page.open(browser, pathToFileURL(resolve(directory, `${name}.html`)).href,
         options);
