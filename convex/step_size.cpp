@@ -25,7 +25,7 @@ MethodNoise::Family family_of(std::string_view name) {
 }
 
 bool is_method(std::string_view name) {
-  constexpr std::string_view kOthers[] = {"ef", "dgc", "powersgd", "lgreco"};
+  constexpr std::string_view kOthers[] = {"ef", "dgc", "powersgd", "lgreco", "lgc"};
   return family_of(name) != MethodNoise::Family::other ||
          std::ranges::find(kOthers, name) != std::end(kOthers);
 }

@@ -1,0 +1,350 @@
+#include "learned/coded_layers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "gradwire/core/bytes.h"
+#include "gradwire/core/check.h"
+#include "gradwire/core/error.h"
+#include "gradwire/kernel/combine.h"
+#include "gradwire/kernel/sums.h"
+#include "gradwire/method/step_order.h"
+#include "gradwire/wire/frame.h"
+#include "learned/stopwatch.h"
+
+namespace gradwire::learned {
+namespace {
+
+constexpr const char* kError = "error";
+constexpr const char* kCode = "code";
+constexpr const char* kOwnError = "own error of the code";
+constexpr const char* kErrorFactor = "factor of errors of the code";
+
+// How much of that factor is new at every step with exact values.
+constexpr double kNewShare = 0.1;
+
+// Of a leader's message: its error, what stands for the code that it has learned, and how many
+// bytes of code come before the places.
+constexpr std::size_t kLeadHeaderBytes = 12;
+constexpr std::size_t kLeadLearnedAt = 4;
+constexpr std::size_t kLeadCodeAt = 8;
+
+std::vector<std::size_t> elements_of(const std::vector<MethodTensor>& tensors) {
+  std::vector<std::size_t> elements;
+  for (const MethodTensor& tensor : tensors) elements.push_back(tensor.elements());
+  return elements;
+}
+
+double norm(std::span<const float> values) { return std::sqrt(kernel::moments(values).squares); }
+
+const StateArray* find(const MethodState& state, const std::string& memory,
+                       const std::string& tensor) {
+  const auto found = std::ranges::find_if(state.arrays, [&](const StateArray& array) {
+    return array.memory == memory && array.tensor == tensor;
+  });
+  return found == state.arrays.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+CodedLayers::CodedLayers(Communicator& communicator, std::vector<MethodTensor> tensors,
+                         const LgcOptions& options, const MethodOptions& method)
+    : rank_(communicator.rank()),
+      ranks_(communicator.size()),
+      seed_(method.seed),
+      tensors_(std::move(tensors)),
+      message_(elements_of(tensors_), options.share, options.values),
+      wanted_(total_elements(tensors_)),
+      errors_(wanted_.size()),
+      rates_(tensors_) {
+  const SchemeSetup setup{.options = options,
+                          .values_max = message_.places_max(),
+                          .topology = method.topology,
+                          .server = method.server,
+                          .seed = method.seed};
+  scheme_ = options.instance == Instance::ring ? make_ring_scheme(communicator, setup)
+                                               : make_server_scheme(communicator, setup);
+  const auto hub =
+      method.topology == Topology::server ? std::optional(method.server) : std::nullopt;
+  leads_ = std::make_unique<Bulletin>(
+      communicator, Bulletin::Options{.name = "leader",
+                                      .bytes_max = kLeadHeaderBytes + message_.bytes_max() +
+                                                   scheme_->lead_bytes(message_.places_max()),
+                                      .hub = hub});
+  values_ = std::make_unique<Bulletin>(
+      communicator,
+      Bulletin::Options{
+          .name = "values", .bytes_max = message_.places_max() * sizeof(float), .hub = hub});
+  note_learned();
+}
+
+// --- A step ---
+
+CodedLayers::Outcome CodedLayers::run(const StepContext& context,
+                                      std::span<const std::span<float>> gradients, bool is_exact) {
+  const Turn turn{.step = context.step, .leader = context.step % ranks_};
+  Outcome outcome;
+  outcome.report.uploads = 1;
+  add_errors(context, gradients);
+  bool is_poison = !kernel::is_finite_magnitude(kernel::largest_magnitude(wanted_));
+  std::vector<std::byte> lead_bytes;
+  const auto start = Clock::now();
+  if (rank_ == turn.leader) lead_bytes = write_lead(turn, is_exact, is_poison);
+  outcome.report.encode_seconds = seconds_since(start);
+  const ExchangeReport heard = leads_->run(
+      {.step = turn.step, .author = turn.leader, .own = lead_bytes, .is_poison = is_poison});
+  bool is_good = !heard.poisoned;
+  if (is_good) {
+    const Lead lead = read_lead(turn, is_exact);
+    count_lead(turn, heard, lead.code.size(), outcome);
+    is_good = is_exact ? run_exact(turn, lead.places, is_poison, outcome)
+                       : run_coded(turn, lead, is_poison, outcome);
+    if (is_good) commit(context, lead.places, gradients);
+  } else {
+    count_lead(turn, heard, 0, outcome);
+  }
+  if (is_good) return outcome;
+  for (const std::span<float> gradient : gradients) {
+    std::ranges::fill(gradient, std::numeric_limits<float>::quiet_NaN());
+  }
+  return outcome;
+}
+
+void CodedLayers::add_errors(const StepContext& context,
+                             std::span<const std::span<float>> gradients) {
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const std::size_t count = gradients[i].size();
+    kernel::combine(context.weight, gradients[i], rates_.factor(i, context.learning_rate),
+                    std::span<const float>(errors_).subspan(first, count),
+                    std::span(wanted_).subspan(first, count));
+    first += count;
+  }
+}
+
+std::vector<std::byte> CodedLayers::write_lead(const Turn& turn, bool is_exact, bool& is_poison) {
+  const Rng rng{.seed = seed_,
+                .step = turn.step,
+                .tensor = Rng::tensor_id("places"),
+                .rank = static_cast<std::uint32_t>(rank_)};
+  const PlaceMessage::Written written = message_.write(wanted_, rng);
+  is_poison = is_poison || !written.is_finite;
+  std::vector<std::byte> code;
+  if (!is_exact && !is_poison) {
+    const auto places = message_.read(written.bytes);
+    GW_CHECK(places.has_value());
+    code = scheme_->lead(pick(*places, wanted_));
+  }
+  std::vector<std::byte> bytes(kLeadHeaderBytes + code.size() + written.bytes.size());
+  store_le(std::span(bytes), 0, own_error_);
+  store_le(std::span(bytes), kLeadLearnedAt, learned_);
+  store_le(std::span(bytes), kLeadCodeAt, static_cast<std::uint32_t>(code.size()));
+  const auto rest = std::ranges::copy(code, bytes.begin() + kLeadHeaderBytes).out;
+  std::ranges::copy(written.bytes, rest);
+  return bytes;
+}
+
+CodedLayers::Lead CodedLayers::read_lead(const Turn& turn, bool is_exact) {
+  const auto refuse = [&](const std::string& why) { leads_->refuse(turn.leader, why); };
+  const std::span<const std::byte> bytes = leads_->from(turn.leader);
+  if (bytes.size() < kLeadHeaderBytes) refuse("a leader's message that is too short");
+  if (load_le<std::uint32_t>(bytes, kLeadLearnedAt) != learned_) {
+    refuse("it has learned another code than rank " + std::to_string(rank_) +
+           ", as it may with another libtorch or another kind of processor; take code=linear");
+  }
+  const std::size_t code_bytes = load_le<std::uint32_t>(bytes, kLeadCodeAt);
+  if (bytes.size() - kLeadHeaderBytes < code_bytes) refuse("it ends within its code");
+  auto places = message_.read(bytes.subspan(kLeadHeaderBytes + code_bytes));
+  if (!places) refuse(std::string("of its places, ") + places.error().what);
+  if (code_bytes != (is_exact ? 0 : scheme_->lead_bytes(places->size()))) {
+    refuse("its code has " + std::to_string(code_bytes) + " bytes");
+  }
+  return {.places = std::move(*places),
+          .code = bytes.subspan(kLeadHeaderBytes, code_bytes),
+          .error = load_le<float>(bytes, 0)};
+}
+
+// What is sent of a leader's message is for the places, but for the code in it. A hub sends it,
+// too.
+void CodedLayers::count_lead(const Turn& turn, const ExchangeReport& report, std::size_t code_bytes,
+                             Outcome& outcome) const {
+  outcome.report.add(report);
+  const std::size_t frame = kFrameHeaderBytes + leads_->from(turn.leader).size();
+  const std::uint64_t code = report.bytes_sent / frame * code_bytes;
+  outcome.code_bytes += code;
+  outcome.place_bytes += report.bytes_sent - code;
+}
+
+// All ranks know all values: the mean is exact, nothing stays behind, and the code learns.
+bool CodedLayers::run_exact(const Turn& turn, const Places& places, bool is_poison,
+                            Outcome& outcome) {
+  own_error_ = 0;
+  sent_.resize(places.size());
+  std::vector<std::byte> own(places.size() * sizeof(float));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    sent_[i] = wanted_[places.at[i]];
+    store_le(std::span(own), i * sizeof(float), sent_[i]);
+  }
+  const ExchangeReport report =
+      values_->run({.step = turn.step, .own = own, .is_poison = is_poison});
+  outcome.report.add(report);
+  outcome.value_bytes = report.bytes_sent;
+  if (report.poisoned) return false;
+  std::vector<std::vector<float>> vectors(ranks_, std::vector<float>(places.size()));
+  mean_.assign(places.size(), 0);
+  const float share = 1 / static_cast<float>(ranks_);
+  for (std::size_t rank = 0; rank < ranks_; ++rank) {
+    const std::span<const std::byte> page = values_->from(rank);
+    if (page.size() != own.size()) values_->refuse(rank, "values for other places");
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const auto value = load_le<float>(page, i * sizeof(float));
+      mean_[i] += share * value;
+      vectors[rank][i] = in_units(value, places.units[i]);
+    }
+  }
+  const auto start = Clock::now();
+  if (places.size() > 0) learn(turn, places, vectors, outcome);
+  outcome.learn_seconds = seconds_since(start);
+  return true;
+}
+
+// First, what the code would have lost: of the mean, and by what ranks know of their own.
+void CodedLayers::learn(const Turn& turn, const Places& places,
+                        std::span<const std::vector<float>> vectors, Outcome& outcome) {
+  const std::vector<std::vector<float>> made = scheme_->rehearse(turn, vectors);
+  std::vector<float> lost(places.size());
+  std::vector<float> lost_of_mean(places.size());
+  const float share = 1 / static_cast<float>(ranks_);
+  double own = 0;
+  for (std::size_t rank = 0; rank < ranks_; ++rank) {
+    for (std::size_t i = 0; i < lost.size(); ++i) {
+      lost[i] = places.units[i] * (vectors[rank][i] - made[rank][i]);
+      lost_of_mean[i] += share * lost[i];
+    }
+    own += norm(lost) * double{share};
+  }
+  const double error = norm(lost_of_mean) / norm(mean_);
+  const double factor = norm(lost_of_mean) / own;
+  if (std::isfinite(factor)) error_factor_ += kNewShare * (factor - error_factor_);
+  outcome.error = error;
+  scheme_->learn(turn, vectors);
+  note_learned();
+}
+
+bool CodedLayers::run_coded(const Turn& turn, const Lead& lead, bool is_poison, Outcome& outcome) {
+  const Places& places = lead.places;
+  Scheme::Outcome coded = scheme_->exchange(turn, lead.code, pick(places, wanted_), is_poison);
+  outcome.report.add(coded.report);
+  outcome.code_bytes += coded.report.bytes_sent;
+  if (coded.report.poisoned) return false;
+  sent_ = std::move(coded.own);
+  mean_ = std::move(coded.mean);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    sent_[i] *= places.units[i];
+    mean_[i] *= places.units[i];
+  }
+  if (lead.error > 0) outcome.error = error_factor_ * double{lead.error};
+  outcome.is_estimate = true;
+  note_own_error(places);
+  return true;
+}
+
+void CodedLayers::note_learned() {
+  const std::vector<float> code = scheme_->code().save();
+  learned_ = static_cast<std::uint32_t>(checksum(std::as_bytes(std::span(code))));
+}
+
+void CodedLayers::note_own_error(const Places& places) {
+  std::vector<float> lost(places.size());
+  for (std::size_t i = 0; i < lost.size(); ++i) lost[i] = wanted_[places.at[i]] - sent_[i];
+  const double part = norm(lost) / norm(mean_);
+  own_error_ = std::isfinite(part) ? static_cast<float>(part) : 0;
+}
+
+void CodedLayers::commit(const StepContext& context, const Places& places,
+                         std::span<const std::span<float>> gradients) {
+  std::swap(errors_, wanted_);
+  for (std::size_t i = 0; i < places.size(); ++i) errors_[places.at[i]] -= sent_[i];
+  rates_.commit(0, tensors_.size(), context.learning_rate);
+  for (const std::span<float> gradient : gradients) std::ranges::fill(gradient, 0.0F);
+  std::size_t tensor = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    // Places are sorted by layer.
+    while (places.at[i] >= first + gradients[tensor].size()) first += gradients[tensor++].size();
+    gradients[tensor][places.at[i] - first] = mean_[i];
+  }
+}
+
+// --- What is kept ---
+
+void CodedLayers::save(MethodState& state) const {
+  std::size_t first = 0;
+  for (const MethodTensor& tensor : tensors_) {
+    const auto begin = errors_.begin() + static_cast<std::ptrdiff_t>(first);
+    first += tensor.elements();
+    state.arrays.push_back(
+        {.memory = kError,
+         .tensor = tensor.name,
+         .sharing = Sharing::worker,
+         .first = 0,
+         .values = {begin, errors_.begin() + static_cast<std::ptrdiff_t>(first)}});
+  }
+  state.arrays.push_back({.memory = kCode,
+                          .tensor = "",
+                          .sharing = Sharing::replicated,
+                          .first = 0,
+                          .values = scheme_->code().save()});
+  state.numbers[kOwnError] = double{own_error_};
+  state.numbers[kErrorFactor] = error_factor_;
+  rates_.save(state);
+}
+
+void CodedLayers::check(const MethodState& state) const {
+  for (const MethodTensor& tensor : tensors_) {
+    const StateArray* const array = find(state, kError, tensor.name);
+    if (array == nullptr || array->values.size() != tensor.elements()) {
+      throw Error("the saved state has no errors of tensor '" + tensor.name + "', or wrong ones");
+    }
+  }
+  const StateArray* const code = find(state, kCode, "");
+  if (code == nullptr) throw Error("the saved state has no code");
+  const std::size_t ours = scheme_->code().numbers();
+  if (code->values.size() != ours && !state.is_reshared) {
+    throw Error("the saved code has " + std::to_string(code->values.size()) +
+                " numbers, and this one has " + std::to_string(ours));
+  }
+}
+
+bool CodedLayers::load(const MethodState& state) {
+  check(state);
+  std::size_t first = 0;
+  for (const MethodTensor& tensor : tensors_) {
+    std::ranges::copy(find(state, kError, tensor.name)->values,
+                      errors_.begin() + static_cast<std::ptrdiff_t>(first));
+    first += tensor.elements();
+  }
+  rates_.load(state);
+  const auto number = [&](const char* key, double otherwise) {
+    const auto found = state.numbers.find(key);
+    return found == state.numbers.end() ? otherwise : found->second;
+  };
+  own_error_ = static_cast<float>(state.is_reshared ? 0 : number(kOwnError, 0));
+  error_factor_ = number(kErrorFactor, 1);
+  const std::vector<float>& code = find(state, kCode, "")->values;
+  if (code.size() != scheme_->code().numbers()) return false;
+  scheme_->code().load(code);
+  note_learned();
+  return true;
+}
+
+void CodedLayers::rescale(float factor) {
+  for (float& error : errors_) error *= factor;
+}
+
+std::size_t CodedLayers::memory_bytes() const {
+  return (errors_.size() + scheme_->code().numbers()) * sizeof(float);
+}
+
+}  // namespace gradwire::learned

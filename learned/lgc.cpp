@@ -1,0 +1,305 @@
+#include "learned/lgc.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <limits>
+#include <mutex>
+
+#include "gradwire/codec/spec.h"
+#include "gradwire/core/check.h"
+#include "gradwire/core/error.h"
+#include "gradwire/method/code_note.h"
+#include "gradwire/method/registry.h"
+#include "gradwire/method/step_order.h"
+#include "learned/coded_layers.h"
+#include "learned/lgc_tensors.h"
+#include "learned/phases.h"
+
+namespace gradwire::learned {
+namespace {
+
+void check_fit(const LgcOptions& lgc, const std::vector<Way>& ways, std::size_t elements,
+               const MethodOptions& options) {
+  if (options.topology == Topology::server && !options.server_contributes) {
+    throw Error(lgc.spec + " needs gradients on the server, too: it is a leader in its turn");
+  }
+  if (elements > std::numeric_limits<std::uint32_t>::max()) {
+    throw Error(lgc.spec + " counts places in 32 bits, and the model has more elements");
+  }
+  if (std::ranges::find(ways, Way::coded) == ways.end()) {
+    throw Error(lgc.spec +
+                " has nothing to code: beside its first and last layer the model has no tensor of "
+                "two dimensions and 256 elements. Take dgc or ef(topk(1%))");
+  }
+}
+
+class Lgc final : public Method {
+ public:
+  Lgc(Communicator& communicator, std::vector<MethodTensor> tensors, const LgcOptions& lgc,
+      const MethodOptions& options);
+
+  const std::string& spec() const override { return lgc_.spec; }
+  MethodTraits traits() const override { return {.learns_code = true}; }
+  Topology topology() const override { return coded_->topology(); }
+
+  void begin(const StepContext& context) override;
+  void submit(std::size_t tensor, std::span<float> gradient) override;
+  MethodReport finish() override;
+
+  MethodState save() const override;
+  void load(const MethodState& state) override;
+  std::vector<TensorPiece> owned() const override { return {}; }
+  void rescale(float factor) override;
+  std::size_t memory_bytes() const override;
+
+ private:
+  // Tensors that another method sends.
+  struct Part {
+    std::vector<std::size_t> indices = {};  // among all
+    std::unique_ptr<Method> method = {};    // null without tensors
+  };
+
+  std::vector<MethodTensor> tensors_by(Way way, std::vector<std::size_t>& indices) const;
+  Part make_part(Communicator& communicator, Way way, const std::string& spec,
+                 const MethodOptions& options) const;
+  Part* part_of(std::size_t tensor);
+  MethodReport finish_full(CodeNote& note);
+  MethodReport finish_parts(CodeNote& note);
+  MethodState description() const;
+
+  const LgcOptions lgc_;
+  const std::size_t rank_;
+  const std::size_t ranks_;
+  const std::vector<MethodTensor> tensors_;
+  const std::vector<Way> ways_;
+  StepOrder order_;
+  Phases phases_;
+
+  std::unique_ptr<Method> full_;  // all tensors
+  Part dense_;
+  Part last_;
+  std::vector<std::size_t> coded_indices_;
+  std::unique_ptr<CodedLayers> coded_;
+
+  StepContext context_;
+  std::vector<std::span<float>> gradients_;  // of this step
+};
+
+Lgc::Lgc(Communicator& communicator, std::vector<MethodTensor> tensors, const LgcOptions& lgc,
+         const MethodOptions& options)
+    : lgc_(lgc),
+      rank_(communicator.rank()),
+      ranks_(communicator.size()),
+      tensors_(std::move(tensors)),
+      ways_(ways_of(tensors_)),
+      order_(tensors_),
+      phases_(lgc.phases),
+      gradients_(tensors_.size()) {
+  check_fit(lgc_, ways_, total_elements(tensors_), options);
+  // A ring is for codes; what is beside them goes as it always would.
+  MethodOptions beside = options;
+  if (options.topology == Topology::ring) beside.topology = Topology::automatic;
+  full_ = make_method(communicator, tensors_, "none", beside);
+  dense_ = make_part(communicator, Way::dense, "natural | entropy", beside);
+  // Everybody to everybody: there is no second rounding, and no memory of an owner.
+  beside.topology = Topology::gather;
+  last_ = make_part(communicator, Way::last, "ef(topk(" + format_share(lgc_.share) + ") | natural)",
+                    beside);
+  coded_ = std::make_unique<CodedLayers>(communicator, tensors_by(Way::coded, coded_indices_), lgc_,
+                                         options);
+}
+
+std::vector<MethodTensor> Lgc::tensors_by(Way way, std::vector<std::size_t>& indices) const {
+  std::vector<MethodTensor> some;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (ways_[i] != way) continue;
+    some.push_back(tensors_[i]);
+    indices.push_back(i);
+  }
+  return some;
+}
+
+Lgc::Part Lgc::make_part(Communicator& communicator, Way way, const std::string& spec,
+                         const MethodOptions& options) const {
+  Part part;
+  const std::vector<MethodTensor> some = tensors_by(way, part.indices);
+  if (!some.empty()) part.method = make_method(communicator, some, spec, options);
+  return part;
+}
+
+// --- A step ---
+
+Lgc::Part* Lgc::part_of(std::size_t tensor) {
+  return ways_[tensor] == Way::dense ? &dense_ : ways_[tensor] == Way::last ? &last_ : nullptr;
+}
+
+void Lgc::begin(const StepContext& context) {
+  order_.check_begin(context);
+  context_ = context;
+  if (phases_.phase() == Phase::full) {
+    full_->begin(context);
+  } else {
+    if (dense_.method) dense_.method->begin(context);
+    if (last_.method) last_.method->begin(context);
+  }
+  order_.begin();
+}
+
+void Lgc::submit(std::size_t tensor, std::span<float> gradient) {
+  order_.submit(tensor, gradient);
+  gradients_[tensor] = gradient;
+  if (phases_.phase() == Phase::full) {
+    full_->submit(tensor, gradient);
+  } else if (Part* const part = part_of(tensor)) {
+    const auto place = std::ranges::find(part->indices, tensor) - part->indices.begin();
+    part->method->submit(static_cast<std::size_t>(place), gradient);
+  }
+}
+
+MethodReport Lgc::finish() {
+  order_.check_finish();
+  order_.end();
+  auto note = std::make_shared<CodeNote>();
+  note->phase = name(phases_.phase());
+  MethodReport report = phases_.phase() == Phase::full ? finish_full(*note) : finish_parts(*note);
+  report.code = note;
+  return report;
+}
+
+MethodReport Lgc::finish_full(CodeNote& note) {
+  const MethodReport report = full_->finish();
+  note.parts = {
+      {"places", 0}, {"values", 0}, {"codes", 0}, {"dense", report.bytes_sent}, {"last", 0}};
+  if (report.poisoned == 0) phases_.end_step();
+  return report;
+}
+
+MethodReport Lgc::finish_parts(CodeNote& note) {
+  const bool is_exact = phases_.phase() == Phase::sparse || phases_.is_refresh();
+  std::vector<std::span<float>> gradients;
+  for (const std::size_t tensor : coded_indices_) gradients.push_back(gradients_[tensor]);
+  // All of what was started is waited for: the first failure is the cause.
+  const auto finish = [](const Part& part) {
+    return part.method ? part.method->finish() : MethodReport();
+  };
+  std::exception_ptr failure;
+  std::array<MethodReport, 2> beside;
+  for (std::size_t i = 0; i < beside.size(); ++i) {
+    try {
+      beside[i] = finish(i == 0 ? dense_ : last_);
+    } catch (const std::exception&) {
+      if (!failure) failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+  const CodedLayers::Outcome coded = coded_->run(context_, gradients, is_exact);
+  MethodReport report = coded.report;
+  report.add(beside[0]);
+  report.add(beside[1]);
+  note.parts = {{"places", coded.place_bytes},
+                {"values", coded.value_bytes},
+                {"codes", coded.code_bytes},
+                {"dense", beside[0].bytes_sent},
+                {"last", beside[1].bytes_sent}};
+  note.error = coded.error;
+  note.is_estimate = coded.is_estimate;
+  note.learn_seconds = coded.learn_seconds;
+  if (coded.report.poisoned == 0) note.remark = phases_.end_step(coded.error);
+  return report;
+}
+
+// --- What is kept ---
+
+MethodState Lgc::description() const {
+  MethodState state;
+  state.spec = spec();
+  state.topology = name(topology());
+  state.rank = rank_;
+  state.ranks = ranks_;
+  for (const auto& [tensor, shape] : tensors_) state.tensors.push_back({tensor, shape});
+  return state;
+}
+
+MethodState Lgc::save() const {
+  GW_CHECK(!order_.is_begun());
+  MethodState state = description();
+  phases_.save(state);
+  coded_->save(state);
+  if (last_.method) {
+    MethodState last = last_.method->save();
+    std::ranges::move(last.arrays, std::back_inserter(state.arrays));
+    state.numbers.merge(last.numbers);
+  }
+  return state;
+}
+
+void Lgc::load(const MethodState& state) {
+  GW_CHECK(!order_.is_begun());
+  MethodState ours = description();
+  ours.topology = state.topology;  // what is remembered means the same on all
+  gradwire::check_fit(ours, state);
+  Phases phases = phases_;
+  phases.load(state);
+  coded_->check(state);
+  if (last_.method) {
+    MethodState last = last_.method->save();
+    for (StateArray& array : last.arrays) {
+      const auto found = std::ranges::find_if(state.arrays, [&](const StateArray& saved) {
+        return saved.memory == array.memory && saved.tensor == array.tensor;
+      });
+      if (found == state.arrays.end() || found->values.size() != array.values.size()) {
+        throw Error("the saved state has no '" + array.memory + "' of tensor '" + array.tensor +
+                    "', or a wrong one");
+      }
+      array.values = found->values;
+    }
+    for (auto& [key, number] : last.numbers) {
+      const auto found = state.numbers.find(key);
+      if (found != state.numbers.end()) number = found->second;
+    }
+    last_.method->load(last);
+  }
+  if (!coded_->load(state)) phases.restart();
+  phases_ = phases;
+}
+
+void Lgc::rescale(float factor) {
+  GW_CHECK(!order_.is_begun());
+  check_rescale(factor);
+  coded_->rescale(factor);
+  if (last_.method) last_.method->rescale(factor);
+}
+
+std::size_t Lgc::memory_bytes() const {
+  return coded_->memory_bytes() + (last_.method ? last_.method->memory_bytes() : 0);
+}
+
+MethodPlan read_lgc(MethodReader& reader) {
+  const LgcOptions lgc = read_lgc_options(reader);
+  return {.spec = lgc.spec,
+          .make = [lgc](Communicator& communicator, std::vector<MethodTensor> tensors,
+                        const MethodOptions& options) {
+            return make_lgc(communicator, std::move(tensors), lgc, options);
+          }};
+}
+
+}  // namespace
+
+std::unique_ptr<Method> make_lgc(Communicator& communicator, std::vector<MethodTensor> tensors,
+                                 const LgcOptions& lgc, const MethodOptions& options) {
+  return std::make_unique<Lgc>(communicator, std::move(tensors), lgc, options);
+}
+
+void register_lgc() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    register_method("lgc", read_lgc,
+                    {{"lgc(ring)", 1, 0, "a code", "ring, gather, server",
+                      "values at shared places by a code that is learned while training"},
+                     {"lgc(server)", 1, 0, "a code", "gather, server",
+                      "the same, with one rank's code for all and what is new with each"}});
+  });
+}
+
+}  // namespace gradwire::learned

@@ -1,0 +1,22 @@
+// lgc: learned gradient compression. Three phases: gradients are averaged in full; then at places
+// that a leader chooses, with exact values, from which an autoencoder learns; then by its code, as
+// long as that is good enough. The first layer, and tensors that are small or of one dimension, are
+// always sent whole, by natural | entropy, and the last layer by topk.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "gradwire/collective/communicator.h"
+#include "gradwire/method/method.h"
+#include "learned/lgc_options.h"
+
+namespace gradwire::learned {
+
+std::unique_ptr<Method> make_lgc(Communicator& communicator, std::vector<MethodTensor> tensors,
+                                 const LgcOptions& lgc, const MethodOptions& options);
+
+// From then on make_method knows lgc. From any thread, as often as one likes.
+void register_lgc();
+
+}  // namespace gradwire::learned
