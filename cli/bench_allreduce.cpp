@@ -74,7 +74,14 @@ class AllreduceBench {
                                 .group_elements = values_.size() + 1}),
          .figures = {},
          .laps = {}});
-    methods_.back().figures.topology = methods_.back().method->topology();
+    const Method& method = *methods_.back().method;
+    if (method.traits().learns_code) {
+      throw Error(
+          method.spec() +
+          " sends what it learns from gradients, and there are none to learn from: see what "
+          "a run of `gradwire train` sends");
+    }
+    methods_.back().figures.topology = method.topology();
   }
 
   // Round 0 warms up, and finds what is no matter of time.

@@ -65,10 +65,29 @@ std::string describe_plans(const record::RunRecord& run) {
                      made == 1 ? "" : "s", significant(100 * share, 2));
 }
 
+// What a method that learns a code came to.
+std::string describe_code(const record::RunRecord& run) {
+  if (run.code.is_null()) return "";
+  const record::Json& phases = run.code.at("phases");
+  if (phases.at("coded") == 0) {
+    return fmt::format("The code was never used: {} steps with exact values were not enough.\n",
+                       thousands(phases.at("sparse").get<std::uint64_t>()));
+  }
+  const record::Json& error = run.code.at("mean_error");
+  const double seconds = 1e-3 * run.code.at("learn_ms").get<double>();
+  const double share = run.seconds.total > 0 ? seconds / run.seconds.total : 0;
+  return fmt::format("A step by the code sent {} kB{}; learning took {}% of the time of rank 0.\n",
+                     significant(1e-3 * run.code.at("coded_bytes_per_step").get<double>(), 3),
+                     error.is_null() ? ""
+                                     : fmt::format(" and lost {} of the mean's norm",
+                                                   significant(error.get<double>(), 2)),
+                     significant(100 * share, 2));
+}
+
 void print_run(const FinishedRun& run, const TrainOptions& options,
                const std::filesystem::path& page, const Console& console) {
   fmt::print(console.out, "{}\n{}", steps_table(run), describe(run, options));
-  fmt::print(console.out, "{}", describe_plans(run.record));
+  fmt::print(console.out, "{}{}", describe_plans(run.record), describe_code(run.record));
   if (run.record.poisoned > 0) {
     fmt::print(console.out, "{} steps met a NaN or an infinity and changed nothing.\n",
                thousands(run.record.poisoned));

@@ -20,6 +20,7 @@ class TrainNetwork : public TrainTest {
     return gradwire(arguments);
   }
   Outcome train(const Names& more) const { return call({"train"}, more); }
+  void kill_at_random_moments(const std::string& method) const;
 
   // The same as a shell's command.
   std::string command(const std::string& more) const {
@@ -97,6 +98,42 @@ TEST_F(TrainNetworkThreads, WhatAMethodForbidsIsRefusedWithTheReason) {
   EXPECT_FALSE(std::filesystem::exists(out_));
 }
 
+TEST_F(TrainNetworkThreads, WhatACodeDoesIsSaidAndRecorded) {
+  const std::string spec = "lgc(ring, full=2, sparse=4, error=9, refresh=5)";
+  const Outcome outcome = train({"--steps", "20", "--method", spec});
+  ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "step 6: The code is used from now on")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "A step by the code sent ")) << outcome.out;
+  const Json code = Json::parse(read_text(out_ + "/run.json"))["code"];
+  EXPECT_EQ(code["phases"], (Json{{"full", 2}, {"sparse", 4}, {"coded", 14}}));
+  std::uint64_t parts = 0;
+  for (const auto& [name, bytes] : code["parts"].items()) parts += bytes.get<std::uint64_t>();
+  const auto steps = record::read_steps(out_ + "/steps.jsonl");
+  std::uint64_t sent = 0;
+  for (const record::StepRecord& step : steps) sent += step.bytes_up;
+  EXPECT_NEAR(static_cast<double>(parts), static_cast<double>(sent), 100);  // means are rounded
+  const auto values_in = [&](std::size_t step) {
+    return std::ranges::find(steps[step].code->parts, "values", &CodeNote::Part::name)->bytes;
+  };
+  std::size_t refreshes = 0;  // the code goes on learning
+  for (std::size_t step = 6; step < steps.size(); ++step) {
+    EXPECT_EQ(values_in(step) > 0, !steps[step].code->is_estimate) << step;
+    refreshes += values_in(step) > 0 ? 1 : 0;
+  }
+  EXPECT_GE(refreshes, 1u);
+  EXPECT_LE(refreshes, 2u);
+}
+
+TEST_F(TrainNetworkThreads, ACodeThatWasHardlyOrNeverUsedIsSaid) {
+  const std::string spec = "lgc(ring, full=2, sparse=4, error=9)";
+  const Outcome once = train({"--steps", "7", "--method", spec});
+  ASSERT_EQ(once.exit_code, kDone) << once.err;
+  EXPECT_TRUE(contains(once.out, "A step by the code sent ")) << once.out;
+  const Outcome never = train({"--steps", "5", "--method", spec, "--overwrite"});
+  ASSERT_EQ(never.exit_code, kDone) << never.err;
+  EXPECT_TRUE(contains(never.out, "3 steps with exact values were not enough")) << never.out;
+}
+
 TEST_F(TrainNetworkThreads, ADivergedRunIsAFailureThatSaysSo) {
   const Outcome outcome = train({"--steps", "30", "--lr", "1e30"});
   EXPECT_EQ(outcome.exit_code, kFailed);
@@ -148,7 +185,9 @@ TEST_F(TrainNetwork, AModelThatDoesNotFitTheDataIsRefused) {
 }
 
 TEST_F(TrainNetwork, ThreadsProcessesAndMpiGiveTheSameModel) {
-  for (const char* method : {"'natural | entropy'", "'sasg(topk(5%), window=2)'"}) {
+  for (const char* method :
+       {"'natural | entropy'", "'sasg(topk(5%), window=2)'",
+        "'lgc(ring, full=1, sparse=2, error=9)'", "'lgc(server, full=0, sparse=2, error=9)'"}) {
     const std::string run = command("--json --overwrite --workers 3 --steps 8 --method ") + method;
     const Outcome threads = in_a_process(run);
     ASSERT_EQ(threads.exit_code, kDone) << threads.err;
@@ -184,10 +223,10 @@ TEST_F(TrainNetwork, CtrlCWritesACheckpointAndSaysHowToGoOn) {
 }
 
 // Processes and threads take turns.
-TEST_F(TrainNetwork, KilledAtRandomMomentsItEndsWithTheModelOfARunThatNeverWas) {
-  const std::string same =
-      "--workers 2 --method 'ef(topk(1%) | natural)' --optimiser 'sgd(momentum=0.9)' "
-      "--steps 120 --checkpoint-every 7 --evaluate-every 50 --json";
+void TrainNetwork::kill_at_random_moments(const std::string& method) const {
+  const std::string same = "--workers 2 --method '" + method +
+                           "' --optimiser 'sgd(momentum=0.9)' "
+                           "--steps 120 --checkpoint-every 7 --evaluate-every 50 --json";
   const Outcome whole = in_a_process(command(same));
   ASSERT_EQ(whole.exit_code, kDone) << whole.err;
   std::filesystem::remove_all(out_);
@@ -213,6 +252,14 @@ TEST_F(TrainNetwork, KilledAtRandomMomentsItEndsWithTheModelOfARunThatNeverWas) 
   EXPECT_EQ(last.json()["model_hash"], whole.json()["model_hash"]);
   EXPECT_EQ(last.json()["final"], whole.json()["final"]);
   EXPECT_EQ(record::read_steps(out_ + "/steps.jsonl").size(), 120u);
+}
+
+TEST_F(TrainNetwork, KilledAtRandomMomentsItEndsWithTheModelOfARunThatNeverWas) {
+  kill_at_random_moments("ef(topk(1%) | natural)");
+}
+
+TEST_F(TrainNetwork, KilledAtRandomMomentsInAllPhasesOfACodeItEndsTheSame) {
+  kill_at_random_moments("lgc(ring, full=20, sparse=40, error=9, refresh=10)");
 }
 
 }  // namespace
