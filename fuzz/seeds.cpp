@@ -17,6 +17,7 @@
 #include "fuzz/codecs.h"
 #include "fuzz/decode_input.h"
 #include "fuzz/parcel_input.h"
+#include "fuzz/places_input.h"
 #include "fuzz/round_trip_input.h"
 #include "gradwire/codec/codec.h"
 #include "gradwire/codec/segments.h"
@@ -26,6 +27,7 @@
 #include "gradwire/file/npy.h"
 #include "gradwire/method/state.h"
 #include "gradwire/wire/frame.h"
+#include "learned/places.h"
 
 namespace gradwire::fuzz {
 namespace {
@@ -258,6 +260,20 @@ void write_parcel_seeds(const std::filesystem::path& root) {
   seeds.write(parcel_input(-1, {bytes_of(gaussian(3))}));  // refused
 }
 
+void write_places_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "places");
+  for (std::size_t i = 0; i < kPlaceCodecs.size(); ++i) {
+    learned::PlaceMessage message(kPlaceLayers, kPlaceShare, kPlaceCodecs[i]);
+    std::vector<float> values(kPlaceLayers[0] + kPlaceLayers[1]);
+    for (std::size_t j = 0; j < values.size(); ++j) {
+      values[j] = std::sin(static_cast<float>(j * j));
+    }
+    Bytes input = {static_cast<std::byte>(i)};
+    append(input, message.write(values, {}).bytes);
+    seeds.write(input);
+  }
+}
+
 void write_gw_seeds(const std::filesystem::path& root) {
   SeedWriter seeds(root, "gw");
   for (const std::string& spec : example_codec_specs()) {
@@ -353,6 +369,7 @@ void write_all_seeds(const std::filesystem::path& root) {
   write_round_trip_seeds(root);
   write_frame_seeds(root);
   write_parcel_seeds(root);
+  write_places_seeds(root);
   write_gw_seeds(root);
   write_npy_seeds(root);
   write_idx_seeds(root);
