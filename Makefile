@@ -14,7 +14,7 @@ test = ctest --preset $(1) --parallel $(JOBS)
 help:                ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
 
-demo: bootstrap      ## build, and train one network by eight methods, side by side
+demo: bootstrap      ## build, and train one network by nine methods, side by side
 	@$(call build,release) --target gradwire_cli
 	@tools/demo
 
@@ -52,7 +52,7 @@ bench-network: build ## compressed means on networks: loopback, 1 Gbit/s; needs 
 
 format:              ## lay out the sources by .clang-format
 	@tools/bootstrap format
-	@find gradwire record data convex train report cli fuzz tests -name '*.h' -o -name '*.cpp' | xargs clang-format -i
+	@find gradwire record data convex learned train report cli fuzz tests -name '*.h' -o -name '*.cpp' | xargs clang-format -i
 
 install: build       ## library, headers, program, CMake package; PREFIX=/usr/local
 	@cmake --install build --prefix $(PREFIX)
