@@ -38,14 +38,6 @@ std::vector<std::size_t> elements_of(const std::vector<MethodTensor>& tensors) {
 
 double norm(std::span<const float> values) { return std::sqrt(kernel::moments(values).squares); }
 
-const StateArray* find(const MethodState& state, const std::string& memory,
-                       const std::string& tensor) {
-  const auto found = std::ranges::find_if(state.arrays, [&](const StateArray& array) {
-    return array.memory == memory && array.tensor == tensor;
-  });
-  return found == state.arrays.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 CodedLayers::CodedLayers(Communicator& communicator, std::vector<MethodTensor> tensors,
@@ -179,7 +171,6 @@ void CodedLayers::count_lead(const Turn& turn, const ExchangeReport& report, std
 // All ranks know all values: the mean is exact, nothing stays behind, and the code learns.
 bool CodedLayers::run_exact(const Turn& turn, const Places& places, bool is_poison,
                             Outcome& outcome) {
-  own_error_ = 0;
   sent_.resize(places.size());
   std::vector<std::byte> own(places.size() * sizeof(float));
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -191,6 +182,7 @@ bool CodedLayers::run_exact(const Turn& turn, const Places& places, bool is_pois
   outcome.report.add(report);
   outcome.value_bytes = report.bytes_sent;
   if (report.poisoned) return false;
+  own_error_ = 0;  // nothing was lost
   std::vector<std::vector<float>> vectors(ranks_, std::vector<float>(places.size()));
   mean_.assign(places.size(), 0);
   const float share = 1 / static_cast<float>(ranks_);
@@ -303,12 +295,9 @@ void CodedLayers::save(MethodState& state) const {
 
 void CodedLayers::check(const MethodState& state) const {
   for (const MethodTensor& tensor : tensors_) {
-    const StateArray* const array = find(state, kError, tensor.name);
-    if (array == nullptr || array->values.size() != tensor.elements()) {
-      throw Error("the saved state has no errors of tensor '" + tensor.name + "', or wrong ones");
-    }
+    whole_array(state, kError, tensor.name, tensor.elements());
   }
-  const StateArray* const code = find(state, kCode, "");
+  const StateArray* const code = find_array(state, kCode, "");
   if (code == nullptr) throw Error("the saved state has no code");
   const std::size_t ours = scheme_->code().numbers();
   if (code->values.size() != ours && !state.is_reshared) {
@@ -321,7 +310,7 @@ bool CodedLayers::load(const MethodState& state) {
   check(state);
   std::size_t first = 0;
   for (const MethodTensor& tensor : tensors_) {
-    std::ranges::copy(find(state, kError, tensor.name)->values,
+    std::ranges::copy(find_array(state, kError, tensor.name)->values,
                       errors_.begin() + static_cast<std::ptrdiff_t>(first));
     first += tensor.elements();
   }
@@ -332,7 +321,7 @@ bool CodedLayers::load(const MethodState& state) {
   };
   own_error_ = static_cast<float>(state.is_reshared ? 0 : number(kOwnError, 0));
   error_factor_ = number(kErrorFactor, 1);
-  const std::vector<float>& code = find(state, kCode, "")->values;
+  const std::vector<float>& code = find_array(state, kCode, "")->values;
   if (code.size() != scheme_->code().numbers()) return false;
   scheme_->code().load(code);
   note_learned();

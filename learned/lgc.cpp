@@ -245,14 +245,7 @@ void Lgc::load(const MethodState& state) {
   if (last_.method) {
     MethodState last = last_.method->save();
     for (StateArray& array : last.arrays) {
-      const auto found = std::ranges::find_if(state.arrays, [&](const StateArray& saved) {
-        return saved.memory == array.memory && saved.tensor == array.tensor;
-      });
-      if (found == state.arrays.end() || found->values.size() != array.values.size()) {
-        throw Error("the saved state has no '" + array.memory + "' of tensor '" + array.tensor +
-                    "', or a wrong one");
-      }
-      array.values = found->values;
+      array.values = whole_array(state, array.memory, array.tensor, array.values.size()).values;
     }
     for (auto& [key, number] : last.numbers) {
       const auto found = state.numbers.find(key);

@@ -55,14 +55,6 @@ std::unique_ptr<Method> make_low_rank(Communicator& communicator,
   return make_powersgd(communicator, tensors, powersgd, options);
 }
 
-const StateArray* find_whole(const MethodState& state, const std::string& memory,
-                             const std::string& tensor) {
-  const auto found = std::ranges::find_if(state.arrays, [&](const StateArray& array) {
-    return array.memory == memory && array.tensor == tensor && array.first == 0;
-  });
-  return found == state.arrays.end() ? nullptr : &*found;
-}
-
 // Adds `times` what an owner kept to the error of its own worker.
 void fold_in(const StateArray& kept, float times, std::vector<float>& error) {
   for (std::size_t i = 0; i < kept.values.size(); ++i)
@@ -183,7 +175,7 @@ void LayerMethod::take_over(const MethodState& state, std::size_t workers) {
     for (StateArray& array : own.arrays) {
       if (array.sharing == Sharing::owner) continue;
       // Of a factor with another rank, the columns that both have.
-      if (const StateArray* const old = find_whole(state, array.memory, array.tensor)) {
+      if (const StateArray* const old = find_array(state, array.memory, array.tensor)) {
         const std::size_t elements = std::min(old->values.size(), array.values.size());
         std::copy_n(old->values.begin(), elements, array.values.begin());
       }

@@ -13,13 +13,6 @@ namespace {
 constexpr const char* kAccumulated = "accumulated";
 constexpr const char* kSteps = "accumulated steps";
 
-const StateArray* find(const MethodState& state, const char* memory, const std::string& tensor) {
-  const auto found = std::ranges::find_if(state.arrays, [&](const StateArray& array) {
-    return array.memory == memory && array.tensor == tensor;
-  });
-  return found == state.arrays.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 LayerWatch::LayerWatch(const std::vector<MethodTensor>& tensors, std::vector<std::size_t> layers,
@@ -61,7 +54,7 @@ std::vector<std::vector<float>> LayerWatch::with_errors(const MethodState& state
   std::vector<std::vector<float>> values = sums_;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const std::string& name = tensors_[layers_[i]].name;
-    const StateArray* const error = find(state, "error", name);
+    const StateArray* const error = find_array(state, "error", name);
     if (error == nullptr) continue;
     const auto rate = state.numbers.find(rate_key(name));
     const bool is_rescaled = rate != state.numbers.end() && rate->second > 0 && learning_rate > 0;
@@ -85,7 +78,7 @@ void LayerWatch::check(const MethodState& state) const {
   if (steps->second == 0) return;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const std::string& name = tensors_[layers_[i]].name;
-    const StateArray* const array = find(state, kAccumulated, name);
+    const StateArray* const array = find_array(state, kAccumulated, name);
     if (array != nullptr && array->values.size() == sums_[i].size()) continue;
     throw Error("the saved state lacks the accumulated gradient of tensor '" + name + '\'');
   }
@@ -96,7 +89,7 @@ void LayerWatch::load(const MethodState& state) {
   steps_ = static_cast<std::size_t>(saved_steps(state));
   if (steps_ == 0) return;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    sums_[i] = find(state, kAccumulated, tensors_[layers_[i]].name)->values;
+    sums_[i] = find_array(state, kAccumulated, tensors_[layers_[i]].name)->values;
   }
 }
 

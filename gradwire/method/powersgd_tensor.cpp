@@ -27,21 +27,6 @@ constexpr float kBeyond = 0x1p96F;
 
 bool is_rate(double rate) { return rate > 0 && std::isfinite(rate); }
 
-const StateArray& find(const MethodState& state, const std::string& memory,
-                       const std::string& tensor, std::size_t elements) {
-  const auto found = std::ranges::find_if(state.arrays, [&](const StateArray& array) {
-    return array.memory == memory && array.tensor == tensor;
-  });
-  if (found == state.arrays.end()) {
-    throw Error("the saved state has no '" + memory + "' of tensor '" + tensor + '\'');
-  }
-  if (found->first != 0 || found->values.size() != elements) {
-    throw Error("the saved state has " + std::to_string(found->values.size()) + " values of '" +
-                memory + "' of tensor '" + tensor + "', not " + std::to_string(elements));
-  }
-  return *found;
-}
-
 }  // namespace
 
 LowRankTensor::LowRankTensor(std::string name, const MatrixSize& size, std::uint64_t seed,
@@ -113,16 +98,16 @@ void LowRankTensor::save(MethodState& state) const {
 }
 
 void LowRankTensor::check(const MethodState& state) const {
-  if (!is_silent_) find(state, kError, name_, error_.size());
-  find(state, kWarmStart, name_, warm_start_.size());
+  if (!is_silent_) whole_array(state, kError, name_, error_.size());
+  whole_array(state, kWarmStart, name_, warm_start_.size());
   if (!state.numbers.contains(rate_key(name_))) {
     throw Error("the saved state has no '" + rate_key(name_) + '\'');
   }
 }
 
 void LowRankTensor::load(const MethodState& state) {
-  if (!is_silent_) error_ = find(state, kError, name_, error_.size()).values;
-  warm_start_ = find(state, kWarmStart, name_, warm_start_.size()).values;
+  if (!is_silent_) error_ = whole_array(state, kError, name_, error_.size()).values;
+  warm_start_ = whole_array(state, kWarmStart, name_, warm_start_.size()).values;
   error_rate_ = state.numbers.at(rate_key(name_));
 }
 

@@ -140,6 +140,27 @@ void append_owned(std::span<const MethodState> old, std::vector<StateArray>& arr
 
 }  // namespace
 
+const StateArray* find_array(const MethodState& state, std::string_view memory,
+                             std::string_view tensor) {
+  const auto found = std::ranges::find_if(state.arrays, [&](const StateArray& array) {
+    return array.memory == memory && array.tensor == tensor && array.first == 0;
+  });
+  return found == state.arrays.end() ? nullptr : &*found;
+}
+
+const StateArray& whole_array(const MethodState& state, const std::string& memory,
+                              const std::string& tensor, std::size_t elements) {
+  const StateArray* const found = find_array(state, memory, tensor);
+  if (found == nullptr) {
+    throw Error("the saved state has no '" + memory + "' of tensor '" + tensor + '\'');
+  }
+  if (found->values.size() != elements) {
+    throw Error("the saved state has " + std::to_string(found->values.size()) + " values of '" +
+                memory + "' of tensor '" + tensor + "', not " + std::to_string(elements));
+  }
+  return *found;
+}
+
 std::string differences(std::span<const StateTensor> ours, std::span<const StateTensor> saved) {
   std::string text;
   const auto add = [&text](const std::string& difference) {

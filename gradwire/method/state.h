@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gradwire/core/expected.h"
@@ -51,6 +52,13 @@ struct MethodState {
 
   bool operator==(const MethodState&) const = default;
 };
+
+// What a state has of a memory from the first element of a tensor on; null where that is nothing.
+const StateArray* find_array(const MethodState& state, std::string_view memory,
+                             std::string_view tensor);
+// The same of so many elements. Throws Error where it has not.
+const StateArray& whole_array(const MethodState& state, const std::string& memory,
+                              const std::string& tensor, std::size_t elements);
 
 // How the tensors here and those that were saved differ, in words: "tensor 'a' has shape [3, 4],
 // saved with [4, 3]; tensor 'b' was not saved; saved tensor 'c' is not here". Empty if they are

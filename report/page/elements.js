@@ -13,7 +13,7 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-const kRunColours = 8;
+const kRunColours = 10;
 
 // The same everywhere on the page.
 function runColour(run) {
