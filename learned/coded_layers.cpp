@@ -7,11 +7,11 @@
 #include "gradwire/core/bytes.h"
 #include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
+#include "gradwire/core/stop_watch.h"
 #include "gradwire/kernel/combine.h"
 #include "gradwire/kernel/sums.h"
 #include "gradwire/method/step_order.h"
 #include "gradwire/wire/frame.h"
-#include "learned/stopwatch.h"
 
 namespace gradwire::learned {
 namespace {
@@ -81,9 +81,10 @@ CodedLayers::Outcome CodedLayers::run(const StepContext& context,
   add_errors(context, gradients);
   bool is_poison = !kernel::is_finite_magnitude(kernel::largest_magnitude(wanted_));
   std::vector<std::byte> lead_bytes;
-  const auto start = Clock::now();
-  if (rank_ == turn.leader) lead_bytes = write_lead(turn, is_exact, is_poison);
-  outcome.report.encode_seconds = seconds_since(start);
+  if (rank_ == turn.leader) {
+    const StopWatch watch(outcome.report.encode_seconds);
+    lead_bytes = write_lead(turn, is_exact, is_poison);
+  }
   const ExchangeReport heard = leads_->run(
       {.step = turn.step, .author = turn.leader, .own = lead_bytes, .is_poison = is_poison});
   bool is_good = !heard.poisoned;
@@ -123,7 +124,8 @@ std::vector<std::byte> CodedLayers::write_lead(const Turn& turn, bool is_exact, 
   const PlaceMessage::Written written = message_.write(wanted_, rng);
   is_poison = is_poison || !written.is_finite;
   std::vector<std::byte> code;
-  if (!is_exact && !is_poison) {
+  const bool has_code = scheme_->lead_bytes(message_.places_max()) > 0;
+  if (has_code && !is_exact && !is_poison) {
     const auto places = message_.read(written.bytes);
     GW_CHECK(places.has_value());
     code = scheme_->lead(pick(*places, wanted_));
@@ -195,15 +197,14 @@ bool CodedLayers::run_exact(const Turn& turn, const Places& places, bool is_pois
       vectors[rank][i] = in_units(value, places.units[i]);
     }
   }
-  const auto start = Clock::now();
   if (places.size() > 0) learn(turn, places, vectors, outcome);
-  outcome.learn_seconds = seconds_since(start);
   return true;
 }
 
 // First, what the code would have lost: of the mean, and by what ranks know of their own.
 void CodedLayers::learn(const Turn& turn, const Places& places,
                         std::span<const std::vector<float>> vectors, Outcome& outcome) {
+  const StopWatch watch(outcome.learn_seconds);
   const std::vector<std::vector<float>> made = scheme_->rehearse(turn, vectors);
   std::vector<float> lost(places.size());
   std::vector<float> lost_of_mean(places.size());

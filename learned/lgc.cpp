@@ -54,16 +54,11 @@ class Lgc final : public Method {
   std::size_t memory_bytes() const override;
 
  private:
-  // Tensors that another method sends.
-  struct Part {
-    std::vector<std::size_t> indices = {};  // among all
-    std::unique_ptr<Method> method = {};    // null without tensors
-  };
-
-  std::vector<MethodTensor> tensors_by(Way way, std::vector<std::size_t>& indices) const;
-  Part make_part(Communicator& communicator, Way way, const std::string& spec,
-                 const MethodOptions& options) const;
-  Part* part_of(std::size_t tensor);
+  std::vector<MethodTensor> tensors_by(Way way) const;
+  // Null without tensors.
+  std::unique_ptr<Method> make_part(Communicator& communicator, Way way, const std::string& spec,
+                                    const MethodOptions& options) const;
+  Method* part_of(std::size_t tensor);
   MethodReport finish_full(CodeNote& note);
   MethodReport finish_parts(CodeNote& note);
   MethodState description() const;
@@ -73,17 +68,17 @@ class Lgc final : public Method {
   const std::size_t ranks_;
   const std::vector<MethodTensor> tensors_;
   const std::vector<Way> ways_;
+  std::vector<std::size_t> place_of_;  // of a tensor, among those that go the same way
   StepOrder order_;
   Phases phases_;
 
-  std::unique_ptr<Method> full_;  // all tensors
-  Part dense_;
-  Part last_;
-  std::vector<std::size_t> coded_indices_;
+  std::unique_ptr<Method> full_;   // all tensors
+  std::unique_ptr<Method> dense_;  // and last_: null without tensors
+  std::unique_ptr<Method> last_;
   std::unique_ptr<CodedLayers> coded_;
 
   StepContext context_;
-  std::vector<std::span<float>> gradients_;  // of this step
+  std::vector<std::span<float>> coded_gradients_;  // of this step
 };
 
 Lgc::Lgc(Communicator& communicator, std::vector<MethodTensor> tensors, const LgcOptions& lgc,
@@ -94,9 +89,12 @@ Lgc::Lgc(Communicator& communicator, std::vector<MethodTensor> tensors, const Lg
       tensors_(std::move(tensors)),
       ways_(ways_of(tensors_)),
       order_(tensors_),
-      phases_(lgc.phases),
-      gradients_(tensors_.size()) {
+      phases_(lgc.phases) {
   check_fit(lgc_, ways_, total_elements(tensors_), options);
+  for (std::size_t i = 0; i < ways_.size(); ++i) {
+    const auto before = std::span(ways_).first(i);
+    place_of_.push_back(static_cast<std::size_t>(std::ranges::count(before, ways_[i])));
+  }
   // A ring is for codes; what is beside them goes as it always would.
   MethodOptions beside = options;
   if (options.topology == Topology::ring) beside.topology = Topology::automatic;
@@ -106,32 +104,31 @@ Lgc::Lgc(Communicator& communicator, std::vector<MethodTensor> tensors, const Lg
   beside.topology = Topology::gather;
   last_ = make_part(communicator, Way::last, "ef(topk(" + format_share(lgc_.share) + ") | natural)",
                     beside);
-  coded_ = std::make_unique<CodedLayers>(communicator, tensors_by(Way::coded, coded_indices_), lgc_,
-                                         options);
+  const std::vector<MethodTensor> coded = tensors_by(Way::coded);
+  coded_gradients_.resize(coded.size());
+  coded_ = std::make_unique<CodedLayers>(communicator, coded, lgc_, options);
 }
 
-std::vector<MethodTensor> Lgc::tensors_by(Way way, std::vector<std::size_t>& indices) const {
+std::vector<MethodTensor> Lgc::tensors_by(Way way) const {
   std::vector<MethodTensor> some;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (ways_[i] != way) continue;
-    some.push_back(tensors_[i]);
-    indices.push_back(i);
+    if (ways_[i] == way) some.push_back(tensors_[i]);
   }
   return some;
 }
 
-Lgc::Part Lgc::make_part(Communicator& communicator, Way way, const std::string& spec,
-                         const MethodOptions& options) const {
-  Part part;
-  const std::vector<MethodTensor> some = tensors_by(way, part.indices);
-  if (!some.empty()) part.method = make_method(communicator, some, spec, options);
-  return part;
+std::unique_ptr<Method> Lgc::make_part(Communicator& communicator, Way way, const std::string& spec,
+                                       const MethodOptions& options) const {
+  const std::vector<MethodTensor> some = tensors_by(way);
+  return some.empty() ? nullptr : make_method(communicator, some, spec, options);
 }
 
 // --- A step ---
 
-Lgc::Part* Lgc::part_of(std::size_t tensor) {
-  return ways_[tensor] == Way::dense ? &dense_ : ways_[tensor] == Way::last ? &last_ : nullptr;
+Method* Lgc::part_of(std::size_t tensor) {
+  return ways_[tensor] == Way::dense  ? dense_.get()
+         : ways_[tensor] == Way::last ? last_.get()
+                                      : nullptr;
 }
 
 void Lgc::begin(const StepContext& context) {
@@ -140,20 +137,20 @@ void Lgc::begin(const StepContext& context) {
   if (phases_.phase() == Phase::full) {
     full_->begin(context);
   } else {
-    if (dense_.method) dense_.method->begin(context);
-    if (last_.method) last_.method->begin(context);
+    if (dense_) dense_->begin(context);
+    if (last_) last_->begin(context);
   }
   order_.begin();
 }
 
 void Lgc::submit(std::size_t tensor, std::span<float> gradient) {
   order_.submit(tensor, gradient);
-  gradients_[tensor] = gradient;
   if (phases_.phase() == Phase::full) {
     full_->submit(tensor, gradient);
-  } else if (Part* const part = part_of(tensor)) {
-    const auto place = std::ranges::find(part->indices, tensor) - part->indices.begin();
-    part->method->submit(static_cast<std::size_t>(place), gradient);
+  } else if (Method* const part = part_of(tensor)) {
+    part->submit(place_of_[tensor], gradient);
+  } else {
+    coded_gradients_[place_of_[tensor]] = gradient;
   }
 }
 
@@ -177,23 +174,19 @@ MethodReport Lgc::finish_full(CodeNote& note) {
 
 MethodReport Lgc::finish_parts(CodeNote& note) {
   const bool is_exact = phases_.phase() == Phase::sparse || phases_.is_refresh();
-  std::vector<std::span<float>> gradients;
-  for (const std::size_t tensor : coded_indices_) gradients.push_back(gradients_[tensor]);
   // All of what was started is waited for: the first failure is the cause.
-  const auto finish = [](const Part& part) {
-    return part.method ? part.method->finish() : MethodReport();
-  };
-  std::exception_ptr failure;
+  const std::array<Method*, 2> methods = {dense_.get(), last_.get()};
   std::array<MethodReport, 2> beside;
-  for (std::size_t i = 0; i < beside.size(); ++i) {
+  std::exception_ptr failure;
+  for (std::size_t i = 0; i < methods.size(); ++i) {
     try {
-      beside[i] = finish(i == 0 ? dense_ : last_);
+      if (methods[i] != nullptr) beside[i] = methods[i]->finish();
     } catch (const std::exception&) {
       if (!failure) failure = std::current_exception();
     }
   }
   if (failure) std::rethrow_exception(failure);
-  const CodedLayers::Outcome coded = coded_->run(context_, gradients, is_exact);
+  const CodedLayers::Outcome coded = coded_->run(context_, coded_gradients_, is_exact);
   MethodReport report = coded.report;
   report.add(beside[0]);
   report.add(beside[1]);
@@ -226,8 +219,8 @@ MethodState Lgc::save() const {
   MethodState state = description();
   phases_.save(state);
   coded_->save(state);
-  if (last_.method) {
-    MethodState last = last_.method->save();
+  if (last_) {
+    MethodState last = last_->save();
     std::ranges::move(last.arrays, std::back_inserter(state.arrays));
     state.numbers.merge(last.numbers);
   }
@@ -242,8 +235,8 @@ void Lgc::load(const MethodState& state) {
   Phases phases = phases_;
   phases.load(state);
   coded_->check(state);
-  if (last_.method) {
-    MethodState last = last_.method->save();
+  if (last_) {
+    MethodState last = last_->save();
     for (StateArray& array : last.arrays) {
       array.values = whole_array(state, array.memory, array.tensor, array.values.size()).values;
     }
@@ -251,7 +244,7 @@ void Lgc::load(const MethodState& state) {
       const auto found = state.numbers.find(key);
       if (found != state.numbers.end()) number = found->second;
     }
-    last_.method->load(last);
+    last_->load(last);
   }
   if (!coded_->load(state)) phases.restart();
   phases_ = phases;
@@ -261,11 +254,11 @@ void Lgc::rescale(float factor) {
   GW_CHECK(!order_.is_begun());
   check_rescale(factor);
   coded_->rescale(factor);
-  if (last_.method) last_.method->rescale(factor);
+  if (last_) last_->rescale(factor);
 }
 
 std::size_t Lgc::memory_bytes() const {
-  return coded_->memory_bytes() + (last_.method ? last_.method->memory_bytes() : 0);
+  return coded_->memory_bytes() + (last_ ? last_->memory_bytes() : 0);
 }
 
 MethodPlan read_lgc(MethodReader& reader) {

@@ -87,7 +87,7 @@ void read_innovation(MethodReader& reader, LgcOptions& options) {
 LgcOptions read_lgc_options(MethodReader& reader) {
   StageReader& arguments = reader.arguments();
   LgcOptions options;
-  const SpecArgument* const instance = arguments.nested_or_first("instance");
+  const SpecArgument* const instance = arguments.nested_or_first("instance", "ring");
   if (instance == nullptr) arguments.fail("'lgc' needs to know where: lgc(ring) or lgc(server)");
   const SpecStage& stage = instance->stages.front();
   const std::string& name = stage.name;

@@ -9,9 +9,9 @@
 #include "gradwire/collective/number_ring.h"
 #include "gradwire/core/bit_pack.h"
 #include "gradwire/core/error.h"
+#include "gradwire/core/stop_watch.h"
 #include "gradwire/wire/frame.h"
 #include "learned/scheme.h"
-#include "learned/stopwatch.h"
 
 namespace gradwire::learned {
 namespace {
@@ -52,16 +52,11 @@ class RingScheme final : public Scheme {
 
   Outcome exchange(const Turn& turn, std::span<const std::byte> /*lead*/,
                    std::span<const float> own, bool is_poison) override {
-    const auto start = Clock::now();
-    std::vector<float> rest(own.begin(), own.end());
-    if (turn.leader == rank_) add(-1, rest);
-    const std::vector<std::uint32_t> symbols = code_.encode(rest);
     Outcome outcome{.own = std::vector<float>(own.size()),
                     .mean = std::vector<float>(own.size()),
                     .report = {}};
-    code_.decode(symbols, 1, 0, outcome.own);
-    if (turn.leader == rank_) add(1, outcome.own);
-    const double encode_seconds = seconds_since(start);
+    double encode_seconds = 0;
+    const std::vector<std::uint32_t> symbols = encode(turn, own, outcome.own, encode_seconds);
     if (ring_) {
       std::vector<std::uint32_t> sums(symbols.size());
       outcome.report = ring_->run({.step = turn.step,
@@ -69,18 +64,16 @@ class RingScheme final : public Scheme {
                                    .numbers = symbols,
                                    .sums = sums,
                                    .is_poison = is_poison});
-      const auto came = Clock::now();
+      const StopWatch watch(outcome.report.decode_seconds);
       decode_sums(sums, outcome.mean);
-      outcome.report.decode_seconds = seconds_since(came);
     } else {
       std::vector<std::byte> bytes(code_.bytes(own.size()));
       pack_numbers(symbols, code_.widths(), bytes);
       outcome.report = board_->run({.step = turn.step, .own = bytes, .is_poison = is_poison});
-      const auto came = Clock::now();
-      decode_mean([&](std::size_t rank) { return unpack(rank, symbols.size()); }, outcome.mean);
-      outcome.report.decode_seconds = seconds_since(came);
+      const StopWatch watch(outcome.report.decode_seconds);
+      decode_pages(outcome.mean);
     }
-    outcome.report.encode_seconds = encode_seconds;
+    outcome.report.encode_seconds += encode_seconds;
     return outcome;
   }
 
@@ -120,6 +113,19 @@ class RingScheme final : public Scheme {
     return rests;
   }
 
+  // The symbols of this rank's values, and what all take these for.
+  std::vector<std::uint32_t> encode(const Turn& turn, std::span<const float> own,
+                                    std::span<float> made, double& seconds) const {
+    const StopWatch watch(seconds);
+    const float size = turn.leader == rank_ ? 1 : 0;
+    std::vector<float> rest(own.begin(), own.end());
+    add(-size, rest);
+    std::vector<std::uint32_t> symbols = code_.encode(rest);
+    code_.decode(symbols, 1, 0, made);
+    add(size, made);
+    return symbols;
+  }
+
   // A rank's symbols as they came.
   std::vector<std::uint32_t> unpack(std::size_t rank, std::size_t count) const {
     const std::span<const std::byte> page = board_->from(rank);
@@ -133,14 +139,13 @@ class RingScheme final : public Scheme {
     return symbols;
   }
 
-  // `symbols_of` a rank. The mean of what is decoded: for linear codes, what is decoded of the
-  // mean.
-  template <class SymbolsOf>
-  void decode_mean(const SymbolsOf& symbols_of, std::span<float> mean) const {
+  // Of what all wrote, the mean of what is decoded: for linear codes, what is decoded of the mean.
+  void decode_pages(std::span<float> mean) const {
+    const std::size_t count = code_.symbols(mean.size());
     if (is_linear_) {
-      std::vector<std::uint32_t> sums(code_.symbols(mean.size()));
+      std::vector<std::uint32_t> sums(count);
       for (std::size_t rank = 0; rank < ranks_; ++rank) {
-        const std::vector<std::uint32_t> symbols = symbols_of(rank);
+        const std::vector<std::uint32_t> symbols = unpack(rank, count);
         for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += symbols[i];
       }
       decode_sums(sums, mean);
@@ -150,7 +155,7 @@ class RingScheme final : public Scheme {
     std::vector<float> one(mean.size());
     std::ranges::fill(mean, share);  // the size of the leader's
     for (std::size_t rank = 0; rank < ranks_; ++rank) {
-      code_.decode(symbols_of(rank), 1, 0, one);
+      code_.decode(unpack(rank, count), 1, 0, one);
       for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += share * one[i];
     }
   }

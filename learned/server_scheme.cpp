@@ -6,10 +6,9 @@
 
 #include "gradwire/collective/bulletin.h"
 #include "gradwire/core/bit_pack.h"
-#include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
+#include "gradwire/core/stop_watch.h"
 #include "learned/scheme.h"
-#include "learned/stopwatch.h"
 
 namespace gradwire::learned {
 namespace {
@@ -50,23 +49,25 @@ class ServerScheme final : public Scheme {
 
   Outcome exchange(const Turn& turn, std::span<const std::byte> lead, std::span<const float> own,
                    bool is_poison) override {
-    const auto start = Clock::now();
     std::vector<std::uint32_t> symbols(code_.symbols(own.size()));
-    unpack_numbers(lead, code_.widths(), symbols);
-    const auto payload = encode_rest(turn, rank_, guess(turn, symbols, rank_, own.size()), own);
+    std::vector<std::byte> payload;
+    double encode_seconds = 0;
+    {
+      const StopWatch watch(encode_seconds);
+      unpack_numbers(lead, code_.widths(), symbols);
+      payload = encode_rest(turn, rank_, guess(turn, symbols, rank_, own.size()), own);
+    }
     Outcome outcome{.own = {}, .mean = std::vector<float>(own.size()), .report = {}};
-    const double encode_seconds = seconds_since(start);
     outcome.report = board_->run({.step = turn.step, .own = payload, .is_poison = is_poison});
+    outcome.report.encode_seconds = encode_seconds;
     if (outcome.report.poisoned) return outcome;
-    const auto came = Clock::now();
+    const StopWatch watch(outcome.report.decode_seconds);
     for (std::size_t rank = 0; rank < ranks_; ++rank) {
       std::vector<float> values = guess(turn, symbols, rank, own.size());
       add_rest(rank, board_->from(rank), values);
       add_share(values, outcome.mean);
       if (rank == rank_) outcome.own = std::move(values);
     }
-    outcome.report.encode_seconds = encode_seconds;
-    outcome.report.decode_seconds = seconds_since(came);
     return outcome;
   }
 

@@ -411,18 +411,20 @@ double StageReader::keyed_number(std::string_view key, double otherwise, double 
   return argument == nullptr ? otherwise : number_within(*argument, key, least, most);
 }
 
-const SpecArgument* StageReader::nested_or_first(std::string_view key) {
-  return check_nested(find(key, Place::keyed_or_first), key);
+const SpecArgument* StageReader::nested_or_first(std::string_view key, std::string_view example) {
+  return check_nested(find(key, Place::keyed_or_first), key, example);
 }
 
 const SpecArgument* StageReader::nested(std::string_view key) {
-  return check_nested(find(key, Place::keyed), key);
+  return check_nested(find(key, Place::keyed), key, "natural");
 }
 
-const SpecArgument* StageReader::check_nested(const SpecArgument* argument,
-                                              std::string_view key) const {
+const SpecArgument* StageReader::check_nested(const SpecArgument* argument, std::string_view key,
+                                              std::string_view example) const {
   if (argument != nullptr && argument->stages.empty()) {
-    fail_argument(key, "expected a " + std::string(key) + ", such as 'natural', found a number");
+    const bool has_vowel = std::string_view("aeiou").find(key.front()) != std::string_view::npos;
+    fail_argument(key, (has_vowel ? "expected an " : "expected a ") + std::string(key) +
+                           ", such as '" + std::string(example) + "', found a number");
   }
   return argument;
 }

@@ -94,8 +94,9 @@ class StageReader {
   std::optional<double> number_or_auto(std::string_view key, double least, double most);
   // The number with that key.
   double keyed_number(std::string_view key, double otherwise, double least, double most);
-  // A nested spec, as key or as the first argument without a key; null when it was not given.
-  const SpecArgument* nested_or_first(std::string_view key);
+  // A nested spec, as key or as the first argument without a key; null when it was not given. The
+  // example is for who gives a number.
+  const SpecArgument* nested_or_first(std::string_view key, std::string_view example = "natural");
   const SpecArgument* nested(std::string_view key);
   void finish();
 
@@ -109,7 +110,8 @@ class StageReader {
   // The argument, now marked as asked for; null when it was not given.
   const SpecArgument* find(std::string_view key, Place place);
   bool is_word(const SpecArgument& argument, std::string_view word) const;
-  const SpecArgument* check_nested(const SpecArgument* argument, std::string_view key) const;
+  const SpecArgument* check_nested(const SpecArgument* argument, std::string_view key,
+                                   std::string_view example) const;
   double number_within(const SpecArgument& argument, std::string_view key, double least,
                        double most) const;
 

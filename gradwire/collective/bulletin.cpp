@@ -1,12 +1,12 @@
 #include "gradwire/collective/bulletin.h"
 
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
 #include "gradwire/collective/mail.h"
 #include "gradwire/collective/progress.h"
 #include "gradwire/core/check.h"
+#include "gradwire/core/stop_watch.h"
 #include "gradwire/wire/frame.h"
 
 namespace gradwire {
@@ -53,7 +53,7 @@ class Bulletin::Board final : public Job {
     report_ = {};
     station.presence.set_step(call_.step);
     std::ranges::fill(pages_, std::span<const std::byte>());
-    const auto start = std::chrono::steady_clock::now();
+    const StopWatch watch(report_.exchange_seconds);
     for (std::size_t author = 0; author < pages_.size(); ++author) {
       if (receivers_[author] && is_author(author)) receivers_[author]->start();
     }
@@ -65,8 +65,6 @@ class Bulletin::Board final : public Job {
       if (rank_ == hub_) send(author);  // in the order in which they are read
     }
     for (const Way& way : ways_) station.presence.await(*way.sender);
-    report_.exchange_seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
  private:
@@ -126,7 +124,7 @@ class Bulletin::Board final : public Job {
   void read(std::size_t author, Station& station) {
     station.presence.await(*receivers_[author]);
     const auto frame = parse_frame(frames_.room(author));
-    if (!frame) refuse(station, author, frame.error());
+    if (!frame) gradwire::refuse(station.presence, author, "a frame", frame.error());
     const auto verified = verify(frame->header, {.run = communicator_.run(),
                                                  .step = call_.step,
                                                  .exchange = number_,
@@ -135,16 +133,11 @@ class Bulletin::Board final : public Job {
                                                  .codec_fingerprint = fingerprint_,
                                                  .first_element = 0,
                                                  .element_count = frame->payload.size()});
-    if (!verified) refuse(station, author, verified.error());
+    if (!verified) gradwire::refuse(station.presence, author, "a frame", verified.error());
     station.presence.heard(author);
     pages_[author] = frame->payload;
     report_.poisoned = report_.poisoned || frame->header.poison;
     report_.bytes_received += frame->bytes();
-  }
-
-  [[noreturn]] static void refuse(Station& station, std::size_t author, const DecodeError& error) {
-    station.presence.fail(author, "a frame from it was refused: " + std::string(error.what) +
-                                      " (byte " + std::to_string(error.byte_offset) + ')');
   }
 
   Communicator::Impl& communicator_;

@@ -189,8 +189,7 @@ std::span<const std::byte> ExchangeBase::seal_repeat(const FrameKind& kind, cons
 }
 
 void ExchangeBase::refuse_frame(std::size_t peer, const DecodeError& error) {
-  station_->presence.fail(peer, "a frame from it was refused: " + std::string(error.what) +
-                                    " (byte " + std::to_string(error.byte_offset) + ')');
+  refuse(station_->presence, peer, "a frame", error);
 }
 
 Decoded<Frame> ExchangeBase::checked_frame(Inbox& inbox, const FrameKind& kind,
@@ -262,10 +261,7 @@ ParcelReader ExchangeBase::open_own(const Written& written, const Segment& segme
 }
 
 void ExchangeBase::check(const Decoded<void>& decoded, std::size_t sender) {
-  if (decoded) return;
-  station_->presence.fail(
-      sender, "a payload from it was refused: " + std::string(decoded.error().what) + " (byte " +
-                  std::to_string(decoded.error().byte_offset) + ')');
+  if (!decoded) refuse(station_->presence, sender, "a payload", decoded.error());
 }
 
 float ExchangeBase::weigh(std::span<const ParcelReader> parcels) {

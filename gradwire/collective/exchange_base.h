@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -21,6 +20,7 @@
 #include "gradwire/collective/tensor_codecs.h"
 #include "gradwire/collective/uploads.h"
 #include "gradwire/core/check.h"
+#include "gradwire/core/stop_watch.h"
 #include "gradwire/wire/frame.h"
 
 namespace gradwire {
@@ -39,21 +39,6 @@ struct ExchangeSetup {
   bool keeps_uploads = false;
   std::uint32_t number = 0;  // of the exchange in its run
   Layout layout;
-};
-
-// Adds up the time of the scopes in which it is held.
-class StopWatch {
- public:
-  explicit StopWatch(double& seconds) : seconds_(seconds) {}
-  ~StopWatch() {
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-  StopWatch(const StopWatch&) = delete;
-  StopWatch& operator=(const StopWatch&) = delete;
-
- private:
-  double& seconds_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 inline void scale_by(float factor, std::span<float> values) {

@@ -7,13 +7,22 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "gradwire/core/check.h"
+#include "gradwire/core/expected.h"
 #include "gradwire/transport/presence.h"
 #include "gradwire/transport/transport.h"
 
 namespace gradwire {
+
+// What a rank sent, "a frame" or "a payload", is not what it should be: ends all ranks.
+[[noreturn]] inline void refuse(Presence& presence, std::size_t sender, const char* what,
+                                const DecodeError& error) {
+  presence.fail(sender, std::string(what) + " from it was refused: " + error.what + " (byte " +
+                            std::to_string(error.byte_offset) + ')');
+}
 
 // Frames that may be under way from one rank.
 inline constexpr std::size_t kInboxRooms = 8;

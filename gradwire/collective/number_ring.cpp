@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <chrono>
 #include <vector>
 
 #include "gradwire/collective/mail.h"
 #include "gradwire/collective/progress.h"
 #include "gradwire/core/bit_pack.h"
 #include "gradwire/core/check.h"
+#include "gradwire/core/stop_watch.h"
 #include "gradwire/wire/frame.h"
 
 namespace gradwire {
@@ -73,7 +73,7 @@ class NumberRing::Ring final : public Job {
     report_ = {.poisoned = call_.is_poison};
     station.presence.set_step(call_.step);
     std::ranges::copy(call_.numbers, call_.sums.begin());
-    const auto start = std::chrono::steady_clock::now();
+    const StopWatch watch(report_.exchange_seconds);
     const std::size_t hops = ranks_ - 1;
     if (inbox_) inbox_->expect(2 * hops);
     for (std::size_t hop = 0; hop < hops; ++hop) {
@@ -85,8 +85,6 @@ class NumberRing::Ring final : public Job {
       receive(station, behind(ranks_ + hop), ranks_, false);
     }
     if (sender_) station.presence.await(*sender_);
-    report_.exchange_seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
  private:
@@ -127,7 +125,7 @@ class NumberRing::Ring final : public Job {
     inbox_->await(station.presence);
     const Chunk chunk = chunk_of(c, call_.sums.size(), call_.widths.size(), ranks_);
     const auto frame = parse_frame(inbox_->front());
-    if (!frame) refuse(station, frame.error());
+    if (!frame) refuse(station.presence, inbox_->peer(), "a frame", frame.error());
     const auto verified =
         verify(frame->header, {.run = communicator_.run(),
                                .step = call_.step,
@@ -137,10 +135,11 @@ class NumberRing::Ring final : public Job {
                                .codec_fingerprint = fingerprint_,
                                .first_element = chunk.first,
                                .element_count = chunk.count});
-    if (!verified) refuse(station, verified.error());
+    if (!verified) refuse(station.presence, inbox_->peer(), "a frame", verified.error());
     const auto widths = sum_widths(call_.widths, summed);
     if (frame->payload.size() != packed_number_bytes(chunk.count, widths)) {
-      refuse(station, {"it has not as many bytes as its numbers take", kFrameHeaderBytes});
+      refuse(station.presence, inbox_->peer(), "a frame",
+             {"it has not as many bytes as its numbers take", kFrameHeaderBytes});
     }
     came_.resize(chunk.count);
     unpack_numbers(frame->payload, widths, came_);
@@ -150,12 +149,6 @@ class NumberRing::Ring final : public Job {
     report_.poisoned = report_.poisoned || frame->header.poison;
     report_.bytes_received += frame->bytes();
     inbox_->pop();
-  }
-
-  [[noreturn]] void refuse(Station& station, const DecodeError& error) const {
-    station.presence.fail(inbox_->peer(),
-                          "a frame from it was refused: " + std::string(error.what) + " (byte " +
-                              std::to_string(error.byte_offset) + ')');
   }
 
   Communicator::Impl& communicator_;

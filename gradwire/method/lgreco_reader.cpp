@@ -17,7 +17,7 @@ constexpr std::array kAll = {Family::qsgd, Family::topk, Family::powersgd};
 // uniform=SPEC.
 Candidates read_candidates(MethodReader& reader) {
   StageReader& arguments = reader.arguments();
-  const SpecArgument* const family = arguments.nested_or_first("family");
+  const SpecArgument* const family = arguments.nested_or_first("family", "topk");
   if (family == nullptr) arguments.fail("'lgreco' needs a family: qsgd, topk, powersgd or any");
   const SpecArgument* const uniform = arguments.nested("uniform");
   if (family->stages.size() == 1 && family->stages.front().name == "any") {
