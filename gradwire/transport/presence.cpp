@@ -146,7 +146,7 @@ void Presence::read(std::size_t rank) {
                   .step = step_,
                   .reason = "it sent a message that is none of gradwire's: is it another program?"};
   } else if (kind == Kind::goodbye) {
-    ++peers_[rank].goodbyes;
+    if (peers_[rank].goodbyes++ == 0) peers_[rank].left_at = last_tick_;
   } else if (kind == Kind::verdict) {
     told_ = cause_in(peers_[rank].in);
   }
@@ -174,8 +174,23 @@ void Presence::check_silence(Clock::time_point now) {
 }
 
 void Presence::await(Transfer& transfer) {
-  while (!transfer.wait_for(slice_)) tick();
+  const Clock::time_point start = Clock::now();
+  while (!transfer.wait_for(slice_)) {
+    tick();
+    check_left(start);
+  }
   tick();
+}
+
+// Who has said goodbye has sent all that it had to, so nothing is late because of it for long,
+// unless it left too early.
+void Presence::check_left(Clock::time_point waiting_since) {
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    const Peer& peer = peers_[rank];
+    if (!is_other(rank) || !peer.has_left()) continue;
+    if (last_tick_ - std::max(waiting_since, peer.left_at) <= silence_max_) continue;
+    fail(rank, "it has left, while others still wait for it: did it stop early?");
+  }
 }
 
 void Presence::lose(const PeerError& error) {

@@ -38,7 +38,8 @@ class Presence {
   // How long tick() may be left alone.
   std::chrono::milliseconds tick_interval() const { return slice_; }
 
-  // Waits for a transfer. Throws PeerError.
+  // Waits for a transfer. Throws PeerError, also where it does not come although a peer has left
+  // long ago, which is then missed.
   void await(Transfer& transfer);
 
   // Something came from the peer: it lives.
@@ -75,6 +76,7 @@ class Presence {
     std::unique_ptr<Receiver> listen;
     Clock::time_point last_heard;
     int goodbyes = 0;      // how often it has said goodbye; it stays until all have
+    Clock::time_point left_at;
     bool is_gone = false;  // and its connection is closed
 
     bool has_left() const { return goodbyes > 0; }
@@ -92,6 +94,7 @@ class Presence {
   void listen();
   void listen_to(std::size_t rank);
   void check_silence(Clock::time_point now);
+  void check_left(Clock::time_point waiting_since);
   void read(std::size_t rank);
   void broke(std::size_t rank, const PeerError& error);
   void say_goodbye(int times);

@@ -76,6 +76,24 @@ TEST(Presence, SilenceIsFoundWhileWaitingForAMessage) {
   EXPECT_TRUE(has(ending.what, "it fell silent")) << ending.what;
 }
 
+// It lives, but it will never send what the other one waits for.
+TEST(PresenceThreads, WhoHasLeftIsFoundWhileOthersWaitForIt) {
+  const auto transports = in_process_transports(2);
+  Presence here(*transports[0], 200ms);
+  Presence early(*transports[1], 200ms);
+  Ending of_early;
+  std::thread leaver([&] { of_early = ending_of([&] { early.leave(); }); });
+  std::array<std::byte, 8> memory{};
+  const auto receiver = transports[0]->receiver(1, {.lane = Lane::up}, memory);
+  receiver->start();
+  const Ending ending = ending_of([&] { here.await(*receiver); });
+  leaver.join();
+  EXPECT_EQ(ending.rank, 1u);
+  EXPECT_TRUE(has(ending.what, "it has left")) << ending.what;
+  EXPECT_EQ(of_early.rank, 1u);
+  EXPECT_TRUE(has(of_early.what, "it has left")) << of_early.what;
+}
+
 TEST(Presence, RanksThatKeepTickingAccuseNobody) {
   const auto transports = in_process_transports(2);
   Presence a(*transports[0], 200ms), b(*transports[1], 200ms);
