@@ -4,6 +4,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "gradwire/codec/segments.h"
 #include "gradwire/codec/workspace.h"
@@ -81,10 +82,45 @@ class FrameEncoder {
   Scale scale_;
 };
 
+// Calls write(bytes) for what such a file holds, in order; the path is for errors.
+template <class Write>
+void write_frames(const std::filesystem::path& path, const Tensor& tensor, const Codec& codec,
+                  std::uint64_t seed, ThreadPool& pool, const Write& write) {
+  const std::vector<SegmentRange> segments =
+      cut_segments({.elements = tensor.values.size(),
+                    .bucket_elements = codec.bucket_elements(),
+                    .segment_elements_max = kSegmentElementsMax});
+  if (tensor.values.size() > kGwElementsMax) fail_file(path, "too many elements for a .gw file");
+  if (!segments.empty() && segments.front().elements > kGwFrameElementsMax) {
+    fail_file(path, "the codec's buckets have more elements than a frame of a .gw file may: " +
+                        std::to_string(kGwFrameElementsMax));
+  }
+
+  write(gw_header_bytes({.spec = codec.spec(),
+                         .shape = tensor.shape,
+                         .element_count = tensor.values.size(),
+                         .frame_count = segments.size(),
+                         .seed = seed}));
+  const FrameEncoder encoder(tensor.values, codec, seed);
+  const std::size_t batch_max = kBatchSegmentsPerThread * pool.threads();
+  std::vector<Workspace> workspaces(pool.threads());
+  std::vector<std::vector<std::byte>> buffers(batch_max);
+  std::vector<std::span<const std::byte>> frames(batch_max);
+  for (std::size_t first = 0; first < segments.size(); first += batch_max) {
+    const std::size_t batch = std::min(batch_max, segments.size() - first);
+    pool.run(batch, [&](std::size_t i, std::size_t thread) {
+      frames[i] = encoder.encode(first + i, segments[first + i], buffers[i], workspaces[thread]);
+    });
+    for (std::size_t i = 0; i < batch; ++i) write(frames[i]);
+  }
+}
+
 }  // namespace
 
-GwFile read_gw(const std::filesystem::path& path) {
-  GwFile file{.path = path, .bytes = read_file(path), .view = {}, .codec = nullptr};
+GwFile read_gw(const std::filesystem::path& path) { return parse_gw_file(path, read_file(path)); }
+
+GwFile parse_gw_file(const std::filesystem::path& path, std::vector<std::byte> bytes) {
+  GwFile file{.path = path, .bytes = std::move(bytes), .view = {}, .codec = nullptr};
   Decoded<GwView> view = parse_gw(file.bytes);
   if (!view) fail_file(path, view.error());
   file.view = std::move(*view);
@@ -111,35 +147,19 @@ Tensor decode_gw(const GwFile& file, ThreadPool& pool) {
 
 void write_gw(const std::filesystem::path& path, const Tensor& tensor, const Codec& codec,
               std::uint64_t seed, ThreadPool& pool) {
-  const std::vector<SegmentRange> segments =
-      cut_segments({.elements = tensor.values.size(),
-                    .bucket_elements = codec.bucket_elements(),
-                    .segment_elements_max = kSegmentElementsMax});
-  if (tensor.values.size() > kGwElementsMax) fail_file(path, "too many elements for a .gw file");
-  if (!segments.empty() && segments.front().elements > kGwFrameElementsMax) {
-    fail_file(path, "the codec's buckets have more elements than a frame of a .gw file may: " +
-                        std::to_string(kGwFrameElementsMax));
-  }
-
   AtomicFile file(path);
-  file.write(gw_header_bytes({.spec = codec.spec(),
-                              .shape = tensor.shape,
-                              .element_count = tensor.values.size(),
-                              .frame_count = segments.size(),
-                              .seed = seed}));
-  const FrameEncoder encoder(tensor.values, codec, seed);
-  const std::size_t batch_max = kBatchSegmentsPerThread * pool.threads();
-  std::vector<Workspace> workspaces(pool.threads());
-  std::vector<std::vector<std::byte>> buffers(batch_max);
-  std::vector<std::span<const std::byte>> frames(batch_max);
-  for (std::size_t first = 0; first < segments.size(); first += batch_max) {
-    const std::size_t batch = std::min(batch_max, segments.size() - first);
-    pool.run(batch, [&](std::size_t i, std::size_t thread) {
-      frames[i] = encoder.encode(first + i, segments[first + i], buffers[i], workspaces[thread]);
-    });
-    for (std::size_t i = 0; i < batch; ++i) file.write(frames[i]);
-  }
+  write_frames(path, tensor, codec, seed, pool,
+               [&](std::span<const std::byte> bytes) { file.write(bytes); });
   file.commit();
+}
+
+std::vector<std::byte> gw_bytes(const Tensor& tensor, const Codec& codec, std::uint64_t seed,
+                                ThreadPool& pool) {
+  std::vector<std::byte> all;
+  write_frames("array", tensor, codec, seed, pool, [&](std::span<const std::byte> bytes) {
+    all.insert(all.end(), bytes.begin(), bytes.end());
+  });
+  return all;
 }
 
 }  // namespace gradwire

@@ -26,6 +26,8 @@ struct GwFile {
 };
 
 GwFile read_gw(const std::filesystem::path& path);
+// The same for bytes in memory; errors call them by this name.
+GwFile parse_gw_file(const std::filesystem::path& name, std::vector<std::byte> bytes);
 
 Tensor decode_gw(const GwFile& file, ThreadPool& pool);
 
@@ -33,5 +35,8 @@ Tensor decode_gw(const GwFile& file, ThreadPool& pool);
 // not on the number of threads.
 void write_gw(const std::filesystem::path& path, const Tensor& tensor, const Codec& codec,
               std::uint64_t seed, ThreadPool& pool);
+// The same bytes in memory.
+std::vector<std::byte> gw_bytes(const Tensor& tensor, const Codec& codec, std::uint64_t seed,
+                                ThreadPool& pool);
 
 }  // namespace gradwire
