@@ -68,6 +68,7 @@ class ExchangeMethod final : public Method {
   std::vector<TensorPiece> owned() const override;
   void rescale(float factor) override;
   std::size_t memory_bytes() const override;
+  std::vector<std::uint64_t> tensor_bytes() const override;
 
  private:
   void make_exchanges(const Codecs& codecs);
@@ -84,6 +85,7 @@ class ExchangeMethod final : public Method {
   std::unique_ptr<StepOrder> order_;
   std::vector<Group> groups_;  // go first: exchanges work with the rule
   std::size_t next_group_ = 0;
+  bool is_repeat_ = false;  // the last step's message was the one before it
 };
 
 ExchangeMethod::ExchangeMethod(Communicator& communicator, std::vector<MethodTensor> tensors,
@@ -191,13 +193,13 @@ void ExchangeMethod::start(Group& group, bool is_repeat) {
 MethodReport ExchangeMethod::finish() {
   order_->check_finish();
   order_->end();
-  bool is_repeat = false;
+  is_repeat_ = false;
   if (rule_->traits().needs_whole_gradient) {
-    is_repeat = !place_.is_silent && rule_->on_whole_gradient();
-    for (Group& group : groups_) start(group, is_repeat);
+    is_repeat_ = !place_.is_silent && rule_->on_whole_gradient();
+    for (Group& group : groups_) start(group, is_repeat_);
   }
-  MethodReport report{.uploads = is_repeat || place_.is_silent ? 0u : 1u,
-                      .uploads_skipped = is_repeat ? 1u : 0u};
+  MethodReport report{.uploads = is_repeat_ || place_.is_silent ? 0u : 1u,
+                      .uploads_skipped = is_repeat_ ? 1u : 0u};
   // What was started is waited for, also when it is over: the first failure is the cause.
   std::exception_ptr failure;
   for (Group& group : groups_) {
@@ -281,6 +283,20 @@ std::size_t ExchangeMethod::memory_bytes() const {
   std::size_t bytes = rule_->extra_bytes();
   for (const Memory& memory : place_.memories) bytes += memory.bytes();
   for (const Group& group : groups_) bytes += group.exchange->upload_bytes();
+  return bytes;
+}
+
+std::vector<std::uint64_t> ExchangeMethod::tensor_bytes() const {
+  const bool rounds_on_the_way =
+      topology_ == Topology::ring && !place_.codecs.up->summable_from().has_value();
+  if (rounds_on_the_way) return {};
+  std::vector<std::uint64_t> bytes(place_.tensors.size());
+  if (is_repeat_ || place_.is_silent) return bytes;
+  for (const Group& group : groups_) {
+    group.exchange->walk_own([&](const TensorPiece& piece, std::span<const std::byte> payload) {
+      bytes[group.first + piece.tensor] += payload.size();
+    });
+  }
   return bytes;
 }
 

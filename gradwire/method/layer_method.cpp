@@ -130,6 +130,17 @@ std::size_t LayerMethod::memory_bytes() const {
   return bytes;
 }
 
+std::vector<std::uint64_t> LayerMethod::tensor_bytes() const {
+  std::vector<std::uint64_t> bytes(part_of_.size());
+  for (const Part& part : parts_) {
+    if (!part.method) continue;
+    const std::vector<std::uint64_t> of_part = part.method->tensor_bytes();
+    if (of_part.empty()) return {};
+    for (std::size_t i = 0; i < of_part.size(); ++i) bytes[part.indices[i]] = of_part[i];
+  }
+  return bytes;
+}
+
 std::vector<TensorPiece> LayerMethod::owned() const {
   const Part& part = parts_[kCoded];
   std::vector<TensorPiece> owned = part.method ? part.method->owned() : std::vector<TensorPiece>();

@@ -35,6 +35,7 @@ class LayerMethod {
   MethodReport finish();
   void rescale(float factor);
   std::size_t memory_bytes() const;
+  std::vector<std::uint64_t> tensor_bytes() const;
   std::vector<TensorPiece> owned() const;
 
   // Adds the memories to a state.

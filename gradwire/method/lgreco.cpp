@@ -80,6 +80,7 @@ class Lgreco final : public Method {
   std::vector<TensorPiece> owned() const override { return inner_->owned(); }
   void rescale(float factor) override;
   std::size_t memory_bytes() const override;
+  std::vector<std::uint64_t> tensor_bytes() const override { return inner_->tensor_bytes(); }
 
  private:
   // When the next plan, and the next look of the guard, are due, in steps done.

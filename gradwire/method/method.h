@@ -141,6 +141,10 @@ class Method {
 
   // Bytes of memory that it holds between steps, exchanges in flight not counted.
   virtual std::size_t memory_bytes() const = 0;
+
+  // What this rank said of each tensor in the last step, in bytes without frames and parcels. Empty
+  // where a method does not tell tensors apart, or has no message of its own.
+  virtual std::vector<std::uint64_t> tensor_bytes() const { return {}; }
 };
 
 struct MethodOptions {

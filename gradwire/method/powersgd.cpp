@@ -29,6 +29,7 @@ class PowerSgd final : public Method {
   std::vector<TensorPiece> owned() const override { return {}; }
   void rescale(float factor) override;
   std::size_t memory_bytes() const override;
+  std::vector<std::uint64_t> tensor_bytes() const override;
 
  private:
   void make_groups(Communicator& communicator, const PowerSgdOptions& powersgd,
@@ -186,6 +187,15 @@ std::size_t PowerSgd::memory_bytes() const {
     for (const LowRankTensor& matrix : std::as_const(*group).matrices()) {
       bytes += matrix.memory_bytes();
     }
+  }
+  return bytes;
+}
+
+std::vector<std::uint64_t> PowerSgd::tensor_bytes() const {
+  if (is_silent_) return std::vector<std::uint64_t>(tensors_.size());
+  std::vector<std::uint64_t> bytes;
+  for (const auto& group : groups_) {
+    bytes.insert(bytes.end(), group->tensor_bytes().begin(), group->tensor_bytes().end());
   }
   return bytes;
 }

@@ -17,6 +17,9 @@ PowerSgdGroup::PowerSgdGroup(Communicator& communicator, const Setup& setup)
     const auto size = LowRankTensor::compressed_size(tensor, setup.ranks[i]);
     left.push_back({tensor.name, size ? size->left_elements() : tensor.elements()});
     matrix_of_.push_back(size ? std::optional(matrices_.size()) : std::nullopt);
+    const std::size_t sent =
+        size ? size->left_elements() + size->right_elements() : tensor.elements();
+    tensor_bytes_.push_back(sent * sizeof(float));
     if (!size) continue;
     right.push_back({tensor.name, size->right_elements()});
     tensor_of_.push_back(i);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,6 +38,9 @@ class PowerSgdGroup {
   // After something was thrown: waits for what is under way, and forgets the step.
   void abandon();
 
+  // What a rank says of each tensor in a step: of its factors, or of itself.
+  const std::vector<std::uint64_t>& tensor_bytes() const { return tensor_bytes_; }
+
   std::span<LowRankTensor> matrices() { return matrices_; }
   std::span<const LowRankTensor> matrices() const { return matrices_; }
 
@@ -57,6 +61,7 @@ class PowerSgdGroup {
 
   std::vector<std::optional<std::size_t>> matrix_of_;  // by tensor
   std::vector<std::size_t> tensor_of_;                 // by matrix
+  std::vector<std::uint64_t> tensor_bytes_;
   std::vector<LowRankTensor> matrices_;
   std::vector<std::span<float>> gradients_;
   std::size_t tensor_count_;
