@@ -1,7 +1,6 @@
 #include "learned/lgc.h"
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <limits>
 #include <mutex>
@@ -13,6 +12,7 @@
 #include "gradwire/method/registry.h"
 #include "gradwire/method/step_order.h"
 #include "learned/coded_layers.h"
+#include "learned/dense_layers.h"
 #include "learned/lgc_tensors.h"
 #include "learned/phases.h"
 
@@ -55,10 +55,6 @@ class Lgc final : public Method {
 
  private:
   std::vector<MethodTensor> tensors_by(Way way) const;
-  // Null without tensors.
-  std::unique_ptr<Method> make_part(Communicator& communicator, Way way, const std::string& spec,
-                                    const MethodOptions& options) const;
-  Method* part_of(std::size_t tensor);
   MethodReport finish_full(CodeNote& note);
   MethodReport finish_parts(CodeNote& note);
   MethodState description() const;
@@ -72,9 +68,9 @@ class Lgc final : public Method {
   StepOrder order_;
   Phases phases_;
 
-  std::unique_ptr<Method> full_;   // all tensors
-  std::unique_ptr<Method> dense_;  // and last_: null without tensors
-  std::unique_ptr<Method> last_;
+  std::unique_ptr<Method> full_;  // all tensors
+  std::unique_ptr<DenseLayers> dense_;
+  std::unique_ptr<Method> last_;  // null without such a tensor
   std::unique_ptr<CodedLayers> coded_;
 
   StepContext context_;
@@ -99,11 +95,12 @@ Lgc::Lgc(Communicator& communicator, std::vector<MethodTensor> tensors, const Lg
   MethodOptions beside = options;
   if (options.topology == Topology::ring) beside.topology = Topology::automatic;
   full_ = make_method(communicator, tensors_, "none", beside);
-  dense_ = make_part(communicator, Way::dense, "natural | entropy", beside);
+  dense_ = std::make_unique<DenseLayers>(communicator, tensors_by(Way::dense), beside);
   // Everybody to everybody: there is no second rounding, and no memory of an owner.
   beside.topology = Topology::gather;
-  last_ = make_part(communicator, Way::last, "ef(topk(" + format_share(lgc_.share) + ") | natural)",
-                    beside);
+  const std::vector<MethodTensor> last = tensors_by(Way::last);
+  const std::string spec_of_last = "ef(topk(" + format_share(lgc_.share) + ") | natural)";
+  if (!last.empty()) last_ = make_method(communicator, last, spec_of_last, beside);
   const std::vector<MethodTensor> coded = tensors_by(Way::coded);
   coded_gradients_.resize(coded.size());
   coded_ = std::make_unique<CodedLayers>(communicator, coded, lgc_, options);
@@ -117,19 +114,7 @@ std::vector<MethodTensor> Lgc::tensors_by(Way way) const {
   return some;
 }
 
-std::unique_ptr<Method> Lgc::make_part(Communicator& communicator, Way way, const std::string& spec,
-                                       const MethodOptions& options) const {
-  const std::vector<MethodTensor> some = tensors_by(way);
-  return some.empty() ? nullptr : make_method(communicator, some, spec, options);
-}
-
 // --- A step ---
-
-Method* Lgc::part_of(std::size_t tensor) {
-  return ways_[tensor] == Way::dense  ? dense_.get()
-         : ways_[tensor] == Way::last ? last_.get()
-                                      : nullptr;
-}
 
 void Lgc::begin(const StepContext& context) {
   order_.check_begin(context);
@@ -137,7 +122,7 @@ void Lgc::begin(const StepContext& context) {
   if (phases_.phase() == Phase::full) {
     full_->begin(context);
   } else {
-    if (dense_) dense_->begin(context);
+    dense_->begin(context);
     if (last_) last_->begin(context);
   }
   order_.begin();
@@ -147,10 +132,18 @@ void Lgc::submit(std::size_t tensor, std::span<float> gradient) {
   order_.submit(tensor, gradient);
   if (phases_.phase() == Phase::full) {
     full_->submit(tensor, gradient);
-  } else if (Method* const part = part_of(tensor)) {
-    part->submit(place_of_[tensor], gradient);
-  } else {
-    coded_gradients_[place_of_[tensor]] = gradient;
+    return;
+  }
+  switch (ways_[tensor]) {
+    case Way::dense:
+      dense_->submit(gradient);
+      break;
+    case Way::last:
+      last_->submit(place_of_[tensor], gradient);
+      break;
+    case Way::coded:
+      coded_gradients_[place_of_[tensor]] = gradient;
+      break;
   }
 }
 
@@ -175,26 +168,27 @@ MethodReport Lgc::finish_full(CodeNote& note) {
 MethodReport Lgc::finish_parts(CodeNote& note) {
   const bool is_exact = phases_.phase() == Phase::sparse || phases_.is_refresh();
   // All of what was started is waited for: the first failure is the cause.
-  const std::array<Method*, 2> methods = {dense_.get(), last_.get()};
-  std::array<MethodReport, 2> beside;
   std::exception_ptr failure;
-  for (std::size_t i = 0; i < methods.size(); ++i) {
+  const auto wait = [&](auto& part) {
     try {
-      if (methods[i] != nullptr) beside[i] = methods[i]->finish();
+      return part.finish();
     } catch (const std::exception&) {
       if (!failure) failure = std::current_exception();
+      return MethodReport{};
     }
-  }
+  };
+  const MethodReport dense = wait(*dense_);
+  const MethodReport last = last_ ? wait(*last_) : MethodReport{};
   if (failure) std::rethrow_exception(failure);
   const CodedLayers::Outcome coded = coded_->run(context_, coded_gradients_, is_exact);
   MethodReport report = coded.report;
-  report.add(beside[0]);
-  report.add(beside[1]);
+  report.add(dense);
+  report.add(last);
   note.parts = {{"places", coded.place_bytes},
                 {"values", coded.value_bytes},
                 {"codes", coded.code_bytes},
-                {"dense", beside[0].bytes_sent},
-                {"last", beside[1].bytes_sent}};
+                {"dense", dense.bytes_sent},
+                {"last", last.bytes_sent}};
   note.error = coded.error;
   note.is_estimate = coded.is_estimate;
   note.learn_seconds = coded.learn_seconds;
