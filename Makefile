@@ -8,7 +8,7 @@ build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) --parallel
 test = ctest --preset $(1) --parallel $(JOBS)
 
 .NOTPARALLEL:
-.PHONY: help demo test test-slow test-sanitize fuzz bench bench-train bench-network format install clean
+.PHONY: help demo test test-slow test-sanitize fuzz bench bench-train bench-network bench-ddp format install clean
 .PHONY: bootstrap build
 
 help:                ## this list
@@ -50,9 +50,12 @@ bench-train: build   ## what the trainer costs beside the network: against a bar
 bench-network: build ## compressed means on networks: loopback, 1 Gbit/s; needs root
 	@tools/bench-network
 
+bench-ddp: build     ## PyTorch's DDP with gradwire beside its own ways to average; needs root
+	@tools/bench-ddp
+
 format:              ## lay out the sources by .clang-format
 	@tools/bootstrap format
-	@find gradwire record data convex learned train report cli fuzz tests -name '*.h' -o -name '*.cpp' | xargs clang-format -i
+	@find gradwire record data convex learned train report cli python fuzz tests -name '*.h' -o -name '*.cpp' | xargs clang-format -i
 
 install: build       ## library, headers, program, CMake package; PREFIX=/usr/local
 	@cmake --install build --prefix $(PREFIX)

@@ -49,6 +49,7 @@ if(TARGET gradwire_cli)
   add_room_test(train_test train train)
   add_room_test(report_test report report)
   add_room_test(cli_test cli cli)
+  add_room_test(reproduce_test cli/reproduce cli)
   if(TARGET cli_test)  # tests of the whole program find it here
     target_compile_definitions(cli_test PRIVATE GRADWIRE_PROGRAM="$<TARGET_FILE:gradwire_cli>")
     add_dependencies(cli_test gradwire_cli)
@@ -64,6 +65,29 @@ if(TARGET report)
            COMMAND ${NODE} ${PROJECT_SOURCE_DIR}/report/page_test/page_test.mjs
                    $<TARGET_FILE:example_pages> ${PROJECT_BINARY_DIR}/example_pages.d)
   set_tests_properties(report_page_test PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+endif()
+
+# The Python package: one test a class, so that they run side by side.
+if(TARGET python_native)
+  file(GLOB modules CONFIGURE_DEPENDS python/tests/test_*.py)
+  foreach(module IN LISTS modules)
+    file(STRINGS ${module} classes REGEX "^class [A-Za-z]+\\(.*Case\\):")
+    cmake_path(GET module STEM module)
+    list(TRANSFORM classes REPLACE "^class ([A-Za-z]+).*" "\\1")
+    list(REMOVE_ITEM classes Case)  # what others derive from
+    foreach(class IN LISTS classes)
+      add_test(NAME python.${class} COMMAND ${Python_EXECUTABLE} -m unittest ${module}.${class}
+               WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/python/tests)
+      set(environment PYTHONPATH=${PROJECT_BINARY_DIR}/python PYTHONDONTWRITEBYTECODE=1)
+      if(TARGET gradwire_cli)
+        list(APPEND environment GRADWIRE_PROGRAM=$<TARGET_FILE:gradwire_cli>)
+      endif()
+      set_tests_properties(python.${class} PROPERTIES TIMEOUT 900 ENVIRONMENT "${environment}")
+    endforeach()
+  endforeach()
+  set_tests_properties(python.Ends PROPERTIES RUN_SERIAL TRUE)  # it looks at the clock
+  add_test(NAME pip_test COMMAND tests/pip_test.sh WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(pip_test PROPERTIES LABELS slow SKIP_RETURN_CODE 77 TIMEOUT 1800)
 endif()
 
 add_test(NAME include_table COMMAND tools/check-includes)

@@ -1,0 +1,25 @@
+# The Python package: gradwire/*.py and the extension gradwire/_native beside them, in
+# ${PROJECT_BINARY_DIR}/python, where PYTHONPATH finds both.
+
+set(PYBIND11_FINDPYTHON ON)
+set(Python_EXECUTABLE /usr/bin/python3 CACHE FILEPATH "The Python that the package is for")
+find_package(Python REQUIRED COMPONENTS Interpreter Development.Module)
+find_package(pybind11 REQUIRED)
+
+set(package_out ${PROJECT_BINARY_DIR}/python/gradwire)
+room_sources(sources python/native)
+pybind11_add_module(python_native MODULE NO_EXTRAS ${sources})
+# Gloo in front of libtorch: a libtorch that brings a Gloo of its own must not stand in for ours.
+target_link_libraries(python_native PRIVATE gloo gradwire learned record)
+target_link_options(python_native PRIVATE -Wl,--as-needed)  # MPI is not for plug-ins
+target_compile_definitions(python_native PRIVATE GRADWIRE_VERSION="${PROJECT_VERSION}")
+set_target_properties(python_native PROPERTIES OUTPUT_NAME _native
+                      LIBRARY_OUTPUT_DIRECTORY ${package_out})
+
+file(GLOB package_sources CONFIGURE_DEPENDS python/gradwire/*.py python/gradwire/*.pyi
+     python/gradwire/py.typed)
+file(MAKE_DIRECTORY ${package_out})
+foreach(source IN LISTS package_sources)
+  cmake_path(GET source FILENAME file)
+  file(CREATE_LINK ${source} ${package_out}/${file} SYMBOLIC)
+endforeach()

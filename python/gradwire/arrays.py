@@ -1,0 +1,49 @@
+"""Arrays of numpy as small bytes, and lists of what gradwire can do."""
+
+from typing import Any, Dict, List
+
+import numpy
+
+from . import _native
+from .errors import Error, check_seed
+
+
+def encode(array: Any, spec: str, *, seed: int = 0, threads: int = 1) -> bytes:
+    """Writes an array as the bytes of a ``.gw`` file, by the codec that ``spec`` names.
+
+    The array becomes 32-bit floats first. Codecs that round at random take their numbers from
+    ``seed``: the same array, spec and seed give the same bytes on every machine. ``gradwire
+    inspect`` and ``gradwire decode`` read what is written to a file.
+
+    >>> small = gradwire.encode(gradient, "topk(1%) | natural")
+    """
+    check_seed(seed)
+    _check_threads(threads)
+    floats = numpy.asarray(array, dtype=numpy.float32, order="C")
+    return _native.encode(floats, spec, seed, threads)
+
+
+def decode(encoded: bytes, *, threads: int = 1) -> numpy.ndarray:
+    """The array that :func:`encode` wrote, as far as its codec kept it, in its shape.
+
+    Everything is checked: bytes that were damaged give a :class:`FileError` that says where.
+    """
+    _check_threads(threads)
+    if not isinstance(encoded, (bytes, bytearray, memoryview)):
+        raise Error(f"decode takes the bytes that encode gave, not a {type(encoded).__name__}")
+    return _native.decode(bytes(encoded), threads)
+
+
+def codecs(elements: int = 1 << 20) -> List[Dict[str, Any]]:
+    """An example of every codec, with what it promises about its error for so many elements."""
+    return _native.codecs(elements)
+
+
+def methods() -> List[Dict[str, Any]]:
+    """An example of every method, with the memory it takes and what it does."""
+    return _native.methods()
+
+
+def _check_threads(threads: Any) -> None:
+    if not isinstance(threads, int) or not 1 <= threads <= 1024:
+        raise Error(f"threads= takes a whole number from 1 to 1024, not {threads!r}")

@@ -1,0 +1,193 @@
+"""The steps of one rank: buckets of gradients to the library, in the order that all ranks share.
+
+DDP hands out buckets in the same order on all ranks, but what is in them changes once, after the
+first step. The order of the tensors is settled in the first step, to be the one in which gradients
+become ready from then on; a gradient that comes out of turn waits for its turn.
+"""
+
+import time
+from typing import Any, Dict, List, Optional, Set
+
+import torch
+
+from . import _native
+from .bucket import Bucket
+from .errors import Error
+from .tensors import NamedShapes, shape_of
+
+
+class Averaging:
+    """For one thread at a time: the worker's, and whoever has waited for it."""
+
+    def __init__(self, averager: Any, names: Dict[torch.Tensor, str]) -> None:
+        self.averager = averager
+        self.step = 0
+        self.exposed_seconds = 0.0
+        #: Means that DDP drops, since no rank used the parameter: they are due later.
+        self.carried: Dict[str, torch.Tensor] = {}
+        self.shapes: NamedShapes = []  # in the order of the method; empty before it is made
+        self._names = names
+        self._places: Dict[str, int] = {}
+        self._loaded: Optional[bytes] = None  # a state that the method is to begin with
+        self._buckets: List[Bucket] = []  # of this step
+        self._waiting: Dict[int, Any] = {}  # by place: bucket and piece whose turn has not come
+        self._submitted = 0
+        self._last_end = time.monotonic()
+        self._learning_rate = 1.0
+        self._factor = 1.0  # memories are still to be multiplied by it
+        self._added: Dict[str, torch.Tensor] = {}  # of what was carried, in this step
+        self._kept: Set[str] = set()  # not used now, but with a gradient of passes before
+
+    # --- A step ---
+
+    def begin(self, learning_rate: float, factor: float) -> None:
+        """Memories are multiplied by the factor first."""
+        self._buckets, self._waiting, self._submitted = [], {}, 0
+        self._added, self._kept = {}, set()
+        self._learning_rate = learning_rate
+        self._factor = factor
+        if factor != 1:
+            for carried in self.carried.values():
+                carried.mul_(factor)
+        if self.is_made:
+            self._begin_method()
+
+    def _begin_method(self) -> None:
+        if self._factor != 1:
+            self.averager.rescale(self._factor)
+        self.averager.begin(self.step, self._learning_rate)
+
+    def add(self, bucket: Bucket, used: Optional[Set[str]]) -> None:
+        """``used`` are the parameters that this rank has used so far, where that is known."""
+        self._buckets.append(bucket)
+        bucket.arrive()
+        for piece in bucket.pieces:
+            name = self._names[piece.parameter]
+            if used is not None and name not in used and bool(bucket.values(piece).any()):
+                self._kept.add(name)
+            carried = self.carried.pop(name, None)
+            if carried is not None:
+                self._added[name] = carried
+                bucket.values(piece).add_(carried)
+        if self.is_made:
+            self._submit(bucket)
+
+    def finish(self, ready: List[str], used: Optional[List[str]], last_ready: float) -> bool:
+        """After the last bucket: whether all was finite.
+
+        ``ready`` are parameters in the order in which their gradients came, and ``used`` those that
+        this rank used, where that is known. ``last_ready`` is when the last bucket came.
+        """
+        if not self.is_made:
+            self._make(ready)
+            self._begin_method()
+            for bucket in self._buckets:
+                self._submit(bucket)
+        is_finite = self.averager.finish(last_ready - self._last_end)
+        self.step += 1
+        if not is_finite:
+            self._take_back()
+        if used is not None:
+            self._carry_unused(used)
+        for bucket in self._buckets:
+            bucket.deliver()
+        self._buckets = []
+        self._last_end = time.monotonic()
+        self.exposed_seconds += self._last_end - last_ready
+        return is_finite
+
+    def fail(self, error: BaseException) -> None:
+        """Whoever waits is told."""
+        for bucket in self._buckets:
+            bucket.fail(error)
+        self._buckets = []
+
+    def _submit(self, bucket: Bucket) -> None:
+        for piece in bucket.pieces:
+            self._waiting[self._places[self._names[piece.parameter]]] = bucket.floats(piece)
+        while self._submitted in self._waiting:
+            self.averager.submit(self._submitted, self._waiting.pop(self._submitted))
+            self._submitted += 1
+
+    # --- The method ---
+
+    @property
+    def is_made(self) -> bool:
+        return bool(self.shapes)
+
+    def load(self, method: Optional[bytes], step: int, carried: Dict[str, torch.Tensor]) -> None:
+        """The method is made anew, with the next step."""
+        if method is not None:
+            self._check_tensors(_native.describe_state(method))
+        self.shapes, self._places = [], {}
+        self._loaded, self.step = method, step
+        self.carried = {name: tensor.clone() for name, tensor in carried.items()}
+
+    def save(self) -> Optional[bytes]:
+        return self.averager.save() if self.is_made else self._loaded
+
+    def _check_tensors(self, state: Dict[str, Any]) -> None:
+        saved = {name: list(shape) for name, shape in state["tensors"]}
+        ours = {name: shape_of(parameter) for parameter, name in self._names.items()}
+        for name in sorted(set(saved) | set(ours)):
+            if name not in ours:
+                raise Error(f"the state has a tensor '{name}' that the model has not")
+            if name not in saved:
+                raise Error(f"the state has no tensor '{name}'")
+            if ours[name] != saved[name]:
+                raise Error(f"tensor '{name}' has shape {ours[name]}, saved with {saved[name]}")
+
+    def _make(self, ready: List[str]) -> None:
+        shapes = {
+            self._names[piece.parameter]: shape_of(piece.parameter)
+            for bucket in self._buckets
+            for piece in bucket.pieces
+        }
+        if self._loaded is not None:
+            order = [name for name, _ in _native.describe_state(self._loaded)["tensors"]]
+        else:
+            order = self._agree(list(shapes), ready)
+        made = [(name, shapes[name]) for name in order]
+        self.averager.make(made)
+        if self._loaded is not None:
+            self.averager.load(self._loaded)
+            self._loaded = None
+        self.shapes = made
+        self._places = {name: place for place, name in enumerate(order)}
+
+    def _agree(self, arrived: List[str], ready: List[str]) -> List[str]:
+        """Rank 0's order for all: as gradients became ready, then the rest as they arrived."""
+        known = set(arrived)
+        order = list(dict.fromkeys([name for name in ready if name in known] + arrived))
+        names = sorted(arrived)
+        numbers = {name: number for number, name in enumerate(names)}
+        return [names[number] for number in self.averager.agree([numbers[n] for n in order])]
+
+    # --- Parameters that nobody used ---
+
+    def _carry_unused(self, used: List[str]) -> None:
+        """DDP leaves the gradient of a parameter alone that no rank used. What came for it, out of
+        memories, is kept, and added to the gradient the next time."""
+        names = [name for name, _ in self.shapes]
+        mine = self._kept.union(used)
+        counts = self.averager.sum([int(name in mine) for name in names])
+        unused = {name for name, count in zip(names, counts) if count == 0}
+        if not unused:
+            return
+        for bucket in self._buckets:
+            for piece in bucket.pieces:
+                name = self._names[piece.parameter]
+                if name not in unused:
+                    continue
+                values = bucket.values(piece)
+                if bool(values.any()) and bool(torch.isfinite(values).all()):
+                    self.carried[name] = values.clone()
+                values.zero_()
+
+    def _take_back(self) -> None:
+        """A poisoned exchange remembers nothing, so what was added to it is still due."""
+        for bucket in self._buckets:
+            for piece in bucket.pieces:
+                added = self._added.get(self._names[piece.parameter])
+                if added is not None and not bool(torch.isfinite(bucket.values(piece)).all()):
+                    self.carried[self._names[piece.parameter]] = added

@@ -1,0 +1,64 @@
+"""A bucket of DDP's on its way: its gradients as floats that the library can read and write."""
+
+from typing import Any, List, Optional
+
+import torch
+
+from .tensors import Floats, Piece, pieces_of
+
+
+class Bucket:
+    """Gradients of 32-bit floats in the processor's memory are worked on where they are. All others
+    are copied: to 32-bit floats, and from a device through pinned memory."""
+
+    def __init__(self, bucket: Any) -> None:
+        self.index: int = bucket.index()
+        self.is_last: bool = bucket.is_last()
+        self.buffer: torch.Tensor = bucket.buffer()
+        self.pieces: List[Piece] = pieces_of(
+            self.buffer, bucket.parameters(), bucket.gradients()
+        )
+        self._arrival: Optional[torch.cuda.Event] = None
+        self._floats = self.buffer
+        if self.buffer.is_cuda:
+            # Half the bytes travel if the conversion is done on this side.
+            pinned = torch.empty(self.buffer.shape, dtype=self.buffer.dtype, pin_memory=True)
+            self._floats = pinned.copy_(self.buffer, non_blocking=True)
+            self._arrival = torch.cuda.Event()
+            self._arrival.record()
+        devices = [self.buffer.device] if self.buffer.is_cuda else None
+        self._done: "torch.futures.Future[Any]" = torch.futures.Future(devices=devices)
+        #: What DDP waits for.
+        self.future: "torch.futures.Future[torch.Tensor]" = self._done.then(_deliver)
+
+    def arrive(self) -> None:
+        """Waits until the gradients are here, as floats."""
+        if self._arrival is not None:
+            self._arrival.synchronize()
+        if self._floats.dtype != torch.float32 or not self._floats.is_contiguous():
+            self._floats = self._floats.to(torch.float32).contiguous()
+
+    def values(self, piece: Piece) -> torch.Tensor:
+        """The floats of one parameter."""
+        return self._floats.view(-1).narrow(0, piece.first, piece.elements)
+
+    def floats(self, piece: Piece) -> Floats:
+        return self._floats.data_ptr() + 4 * piece.first, piece.elements
+
+    def deliver(self) -> None:
+        """The floats are the means: DDP may go on."""
+        if self._floats is not self.buffer:
+            self.buffer.copy_(self._floats)
+        self._done.set_result(self.buffer)
+
+    def fail(self, error: BaseException) -> None:
+        """DDP raises this where it waits."""
+        self._done.set_result(error)
+
+
+def _deliver(done: "torch.futures.Future[Any]") -> torch.Tensor:
+    """A future that has no result fails in C++, too, if what it waits for raises."""
+    result = done.value()
+    if isinstance(result, BaseException):
+        raise result.with_traceback(None)  # the message is enough
+    return result

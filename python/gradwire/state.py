@@ -1,0 +1,96 @@
+"""What a hook remembers, as dictionaries for ``torch.save``."""
+
+from typing import Any, Dict, List, Optional, Sequence, Union
+
+import torch
+
+from . import _native
+from .errors import Error
+
+#: Of the dictionaries; they are refused by a gradwire that does not know them.
+_VERSION = 1
+
+State = Dict[str, Any]
+
+
+def pack(
+    spec: str,
+    rank: int,
+    ranks: int,
+    step: int,
+    method: Optional[bytes],
+    more: Dict[str, Any],
+) -> State:
+    """One rank's state. The method's part is a tensor of bytes, exact to the bit; ``more`` is the
+    same on all ranks."""
+    return {
+        "version": _VERSION,
+        "spec": spec,
+        "rank": rank,
+        "ranks": ranks,
+        "step": step,
+        "method": None
+        if method is None
+        else torch.frombuffer(bytearray(method), dtype=torch.uint8),
+        "more": more,
+    }
+
+
+def of_rank(state: Union[State, Sequence[State]], spec: str, rank: int, ranks: int) -> State:
+    """The state that this rank goes on from: its own, or its share of those of all old ranks.
+
+    Raises where it is none, or that of another method or of another place.
+    """
+    mine = state
+    if isinstance(state, (list, tuple)):
+        is_same_number = len(state) == ranks  # then nothing has to be dealt out anew
+        mine = state[rank] if is_same_number else reshare(state, rank, ranks)
+    _check(mine, spec)
+    if (mine["rank"], mine["ranks"]) != (rank, ranks):
+        raise Error(
+            f"the state is that of rank {mine['rank']} of {mine['ranks']}, and this is rank "
+            f"{rank} of {ranks}: give load_state_dict the list of the states of all old ranks"
+        )
+    return mine
+
+
+def _check(state: State, spec: Optional[str] = None) -> None:
+    fields = ("version", "spec", "rank", "ranks", "step", "method", "more")
+    if not isinstance(state, dict) or any(field not in state for field in fields):
+        raise Error("this is no state of a gradwire hook: give what hook.state_dict() returned")
+    if state["version"] != _VERSION:
+        raise Error(
+            f"the state is of version {state['version']}, and this gradwire knows {_VERSION}"
+        )
+    if spec is not None and state["spec"] != spec:
+        raise Error(f"the state is one of {state['spec']}, and the hook is {spec}")
+
+
+def method_bytes(state: State) -> Optional[bytes]:
+    """The method's part, as the library takes it; nothing where no step was done."""
+    packed = state["method"]
+    return None if packed is None else packed.cpu().numpy().tobytes()
+
+
+def reshare(states: Sequence[State], rank: int, ranks: int) -> State:
+    """The state of ``rank`` among ``ranks``, made of the states of all old ranks, in their order.
+
+    Memories of workers keep their mean, those that all ranks share are taken over, and those of
+    owners are dealt out anew. :meth:`Hook.load_state_dict` does this for a list of states.
+    """
+    if not states:
+        raise Error("there is no state to go on from")
+    _check(states[0])
+    for state in states:
+        _check(state, states[0]["spec"])
+        if state["step"] != states[0]["step"]:
+            raise Error(
+                f"the state of rank {state['rank']} is that of step {state['step']}, "
+                f"and that of rank {states[0]['rank']} of step {states[0]['step']}"
+            )
+    methods: List[Optional[bytes]] = [method_bytes(state) for state in states]
+    method = None
+    if all(packed is not None for packed in methods):
+        method = _native.reshare(methods, rank, ranks)
+    first = states[0]
+    return pack(first["spec"], rank, ranks, first["step"], method, first["more"])

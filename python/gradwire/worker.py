@@ -1,0 +1,37 @@
+"""One thread that does what it is given, in order."""
+
+import queue
+import threading
+from typing import Callable, Optional
+
+
+class Worker:
+    """Tasks must not raise."""
+
+    def __init__(self, name: str) -> None:
+        self._tasks: "queue.SimpleQueue[Optional[Callable[[], None]]]" = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def put(self, task: Callable[[], None]) -> None:
+        self._tasks.put(task)
+
+    def wait(self) -> None:
+        """Until everything that was put has been done."""
+        done = threading.Event()
+        self._tasks.put(done.set)
+        done.wait()
+
+    def stop(self, seconds: Optional[float] = None) -> bool:
+        """After what was put. Whether it has come to its end within that time."""
+        self._tasks.put(None)
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while True:
+            task = self._tasks.get()
+            if task is None:
+                return
+            task()
+            del task  # what it holds, such as gradients, is not kept until the next one

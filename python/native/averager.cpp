@@ -1,0 +1,113 @@
+#include "python/native/averager.h"
+
+#include <utility>
+
+#include "gradwire/collective/rank_sums.h"
+#include "gradwire/core/error.h"
+#include "gradwire/method/code_note.h"
+#include "gradwire/method/plan_note.h"
+#include "gradwire/method/step_order.h"
+#include "learned/lgc.h"
+#include "record/plan_record.h"
+
+namespace gradwire::python {
+
+Averager::Averager(const Options& options) : options_(options) {
+  learned::register_lgc();
+  check_method(options_.spec);  // before anybody waits for anybody
+  communicator_ =
+      std::make_unique<Communicator>(make_gloo_transport(options_.meeting), options_.communicator);
+  if (!options_.record.directory.empty()) {
+    log_ = std::make_unique<RunLog>(*communicator_, options_.record);
+  }
+}
+
+std::vector<std::uint64_t> Averager::agree(std::span<const std::uint64_t> proposal) {
+  if (communicator_->rank() == 0) return sum(proposal);
+  return sum(std::vector<std::uint64_t>(proposal.size()));
+}
+
+std::vector<std::uint64_t> Averager::sum(std::span<const std::uint64_t> own) {
+  return sum_over_ranks(*communicator_, own);
+}
+
+void Averager::make(std::vector<MethodTensor> tensors) {
+  method_.reset();
+  if (totals_.steps == 0) totals_.tensor_bytes.assign(tensors.size(), 0);
+  if (log_) log_->set_parameters(total_elements(tensors));
+  method_ = make_method(*communicator_, std::move(tensors), options_.spec, options_.method);
+  if (log_) log_->set_method(method_->spec());
+}
+
+Method& Averager::method() {
+  if (!method_) throw Error("there is no method yet: it is made with the first step");
+  return *method_;
+}
+
+// --- A step ---
+
+void Averager::begin(const StepContext& context) {
+  if (log_) log_->settle();
+  context_ = context;
+  method().begin(context);
+}
+
+void Averager::submit(std::size_t tensor, std::span<float> gradient) {
+  method().submit(tensor, gradient);
+}
+
+bool Averager::finish(double compute_seconds) {
+  const MethodReport report = method().finish();
+  count(report);
+  remark_on(report);
+  if (log_) log_->note(report, context_, compute_seconds);
+  return report.poisoned == 0;
+}
+
+void Averager::count(const MethodReport& report) {
+  ++totals_.steps;
+  totals_.poisoned += report.poisoned > 0 ? 1 : 0;
+  totals_.uploads_skipped += report.uploads_skipped;
+  totals_.message_bytes += report.message_bytes;
+  totals_.bytes_sent += report.bytes_sent;
+  totals_.bytes_received += report.bytes_received;
+  totals_.encode_seconds += report.encode_seconds;
+  totals_.exchange_seconds += report.exchange_seconds;
+  totals_.decode_seconds += report.decode_seconds;
+  const std::vector<std::uint64_t> bytes = method_->tensor_bytes();
+  if (bytes.empty()) totals_.tensor_bytes.clear();
+  for (std::size_t i = 0; i < totals_.tensor_bytes.size(); ++i) {
+    totals_.tensor_bytes[i] += bytes[i];
+  }
+}
+
+void Averager::remark_on(const MethodReport& report) {
+  const std::string when = "step " + std::to_string(context_.step + 1) + ": ";
+  if (report.plan) remarks_.push_back(when + record::plan_line(record::to_json(*report.plan)));
+  if (report.code && !report.code->remark.empty()) remarks_.push_back(when + report.code->remark);
+}
+
+void Averager::log(const Remark& remark) {
+  if (log_) log_->add(remark);
+}
+
+std::vector<std::string> Averager::take_remarks() { return std::exchange(remarks_, {}); }
+
+// --- The end ---
+
+void Averager::close() {
+  if (!communicator_) return;
+  if (log_) log_->finish();
+  log_.reset();
+  method_.reset();
+  communicator_->close();
+  communicator_.reset();
+}
+
+void Averager::abandon() {
+  log_.reset();
+  method_.reset();
+  communicator_.reset();
+}
+
+}  // namespace gradwire::python

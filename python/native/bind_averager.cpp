@@ -1,0 +1,221 @@
+// The Averager as a class of the module. Whatever may wait runs without Python's lock.
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gradwire/core/error.h"
+#include "gradwire/transport/in_process.h"
+#include "learned/lgc.h"
+#include "python/native/averager.h"
+#include "python/native/bindings.h"
+#include "python/native/state_bytes.h"
+
+namespace gradwire::python {
+namespace py = pybind11;
+namespace {
+
+using Released = py::call_guard<py::gil_scoped_release>;
+using NamedShapes = std::vector<std::pair<std::string, std::vector<std::size_t>>>;
+
+// Consecutive floats that Python keeps alive: address and number.
+using Floats = std::pair<std::uintptr_t, std::size_t>;
+
+std::span<float> span_of(const Floats& floats) {
+  return {reinterpret_cast<float*>(floats.first), floats.second};
+}
+
+std::vector<MethodTensor> tensors_of(const NamedShapes& shapes) {
+  std::vector<MethodTensor> tensors;
+  for (const auto& [name, shape] : shapes) tensors.push_back({.name = name, .shape = shape});
+  return tensors;
+}
+
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));
+}
+
+// What a step is made of beside gradients, kept until it is finished.
+class StepInput {
+ public:
+  // Called with the addresses of parameters, it gives those of gradients.
+  using GradientAt = std::function<std::vector<std::uintptr_t>(std::vector<std::uintptr_t>)>;
+
+  std::vector<std::span<const float>> parameters;
+  GradientAt gradient_at;
+
+  void find_gradient(std::span<const std::span<const float>> at, const TakeGradient& take) const {
+    std::vector<std::uintptr_t> addresses;
+    for (const auto& values : at) {
+      addresses.push_back(reinterpret_cast<std::uintptr_t>(values.data()));
+    }
+    std::vector<std::uintptr_t> gradients;
+    {
+      const py::gil_scoped_acquire lock;
+      gradients = gradient_at(addresses);
+    }
+    if (gradients.size() != at.size()) throw Error("gradients of other parameters were given");
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      take(i, {reinterpret_cast<const float*>(gradients[i]), at[i].size()});
+    }
+  }
+};
+
+class BoundAverager {
+ public:
+  explicit BoundAverager(const Averager::Options& options) : averager(options) {}
+
+  void begin(std::uint64_t step, double learning_rate, const std::vector<Floats>& parameters,
+             StepInput::GradientAt gradient_at, std::optional<double> moved_squared) {
+    input.parameters.clear();
+    for (const Floats& floats : parameters) input.parameters.push_back(span_of(floats));
+    input.gradient_at = std::move(gradient_at);
+    StepContext context{.step = step,
+                        .learning_rate = learning_rate,
+                        .parameters = input.parameters,
+                        .moved_squared = moved_squared};
+    if (input.gradient_at) {
+      context.gradient_at = [this](auto at, const TakeGradient& take) {
+        input.find_gradient(at, take);
+      };
+    }
+    const py::gil_scoped_release released;
+    averager.begin(context);
+  }
+
+  Averager averager;
+  StepInput input;
+};
+
+py::dict to_dict(const Totals& totals) {
+  py::dict dict;
+  dict["steps"] = totals.steps;
+  dict["poisoned"] = totals.poisoned;
+  dict["uploads_skipped"] = totals.uploads_skipped;
+  dict["message_bytes"] = totals.message_bytes;
+  dict["bytes_sent"] = totals.bytes_sent;
+  dict["bytes_received"] = totals.bytes_received;
+  dict["encode_seconds"] = totals.encode_seconds;
+  dict["exchange_seconds"] = totals.exchange_seconds;
+  dict["decode_seconds"] = totals.decode_seconds;
+  dict["tensor_bytes"] = totals.tensor_bytes;
+  return dict;
+}
+
+// What a method is like for these tensors, without peers. Throws what making it would.
+py::dict probe(const std::string& spec, const NamedShapes& shapes) {
+  learned::register_lgc();
+  MethodTraits traits;
+  std::string canonical;
+  std::size_t memory_bytes = 0;
+  {
+    const py::gil_scoped_release released;
+    InProcessWorld world(1);
+    Communicator alone(world.join(0), {});
+    const auto method = make_method(alone, tensors_of(shapes), spec, {});
+    traits = method->traits();
+    canonical = method->spec();
+    memory_bytes = method->memory_bytes();
+  }
+  py::dict dict;
+  dict["spec"] = canonical;
+  dict["has_memory"] = memory_bytes > 0;
+  dict["owns_momentum"] = traits.owns_momentum;
+  dict["needs_parameters"] = traits.needs_parameters;
+  return dict;
+}
+
+Averager::Options options_of(const py::kwargs& given) {
+  const auto get = [&](const char* name, auto otherwise) {
+    return given.contains(name) ? given[name].cast<decltype(otherwise)>() : otherwise;
+  };
+  Averager::Options options;
+  options.spec = get("spec", std::string());
+  options.meeting = {.rank = get("rank", std::size_t{0}),
+                     .size = get("size", std::size_t{1}),
+                     .master_host = get("host", std::string()),
+                     .master_port = get("port", std::uint16_t{0}),
+                     .interface = get("interface", std::string()),
+                     .start_time_max = milliseconds(get("start_seconds", 60.0))};
+  options.communicator = {.run = get("run", std::uint64_t{0}),
+                          .silence_max = milliseconds(get("silence_seconds", 60.0))};
+  options.method.topology = topology_of(get("topology", std::string("auto")));
+  options.method.seed = get("seed", std::uint64_t{0});
+  options.method.group_elements = get("group_elements", options.method.group_elements);
+  options.record = {.directory = get("directory", std::string()),
+                    .description = get("description", std::string("{}")),
+                    .overwrite = get("overwrite", false)};
+  return options;
+}
+
+}  // namespace
+
+void bind_averager(py::module_& module) {
+  module.def("probe", &probe, py::arg("spec"), py::arg("tensors"));
+  py::class_<BoundAverager>(module, "Averager")
+      .def(py::init([](const py::kwargs& given) {
+        const Averager::Options options = options_of(given);
+        const py::gil_scoped_release released;
+        return std::make_unique<BoundAverager>(options);
+      }))
+      .def(
+          "agree",
+          [](BoundAverager& self, const std::vector<std::uint64_t>& proposal) {
+            return self.averager.agree(proposal);
+          },
+          Released())
+      .def(
+          "sum",
+          [](BoundAverager& self, const std::vector<std::uint64_t>& own) {
+            return self.averager.sum(own);
+          },
+          Released())
+      .def(
+          "make",
+          [](BoundAverager& self, const NamedShapes& shapes) {
+            self.averager.make(tensors_of(shapes));
+          },
+          Released())
+      .def("begin", &BoundAverager::begin, py::arg("step"), py::arg("learning_rate"),
+           py::arg("parameters") = std::vector<Floats>(), py::arg("gradient_at") = py::none(),
+           py::arg("moved_squared") = py::none())
+      .def(
+          "submit",
+          [](BoundAverager& self, std::size_t tensor, const Floats& floats) {
+            self.averager.submit(tensor, span_of(floats));
+          },
+          Released())
+      .def(
+          "finish",
+          [](BoundAverager& self, double compute_seconds) {
+            return self.averager.finish(compute_seconds);
+          },
+          Released())
+      .def(
+          "log",
+          [](BoundAverager& self, std::optional<double> loss, std::uint64_t samples,
+             std::optional<double> test_loss, std::optional<double> accuracy) {
+            self.averager.log(
+                {.loss = loss, .samples = samples, .test_loss = test_loss, .accuracy = accuracy});
+          },
+          py::arg("loss"), py::arg("samples"), py::arg("test_loss"), py::arg("accuracy"))
+      .def("save", [](BoundAverager& self) { return state_bytes(self.averager.method().save()); })
+      .def("load", [](BoundAverager& self,
+                      const py::bytes& bytes) { self.averager.method().load(state_of(bytes)); })
+      .def("rescale",
+           [](BoundAverager& self, float factor) { self.averager.method().rescale(factor); })
+      .def("memory_bytes",
+           [](BoundAverager& self) { return self.averager.method().memory_bytes(); })
+      .def("topology", [](BoundAverager& self) { return name(self.averager.method().topology()); })
+      .def("totals", [](const BoundAverager& self) { return to_dict(self.averager.totals()); })
+      .def("take_remarks", [](BoundAverager& self) { return self.averager.take_remarks(); })
+      .def(
+          "close", [](BoundAverager& self) { self.averager.close(); }, Released())
+      .def(
+          "abandon", [](BoundAverager& self) { self.averager.abandon(); }, Released());
+}
+
+}  // namespace gradwire::python
