@@ -34,5 +34,6 @@ void add_plan_command(CLI::App& program, const Console& console);
 void add_train_command(CLI::App& program, const Console& console);
 void add_compare_command(CLI::App& program, const Console& console);
 void add_report_command(CLI::App& program, const Console& console);
+void add_reproduce_command(CLI::App& program, const Console& console);
 
 }  // namespace gradwire::cli

@@ -115,6 +115,7 @@ int run(std::vector<std::string> arguments, const Console& console) {
   add_train_command(program, console);
   add_compare_command(program, console);
   add_report_command(program, console);
+  add_reproduce_command(program, console);
   const int exit_code = parse(program, std::move(arguments), console);
   console.out.flush();
   if (!console.out) return failed("cannot write to stdout: is the disk full?", console);

@@ -24,6 +24,7 @@ StopRequest::StopRequest() {
 StopRequest::~StopRequest() {
   sigaction(SIGINT, &interrupt_before_, nullptr);
   sigaction(SIGTERM, &terminate_before_, nullptr);
+  stop_wanted.store(false);
 }
 
 bool StopRequest::is_made() { return stop_wanted.load(); }

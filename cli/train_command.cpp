@@ -137,7 +137,7 @@ void add_train_command(CLI::App& program, const Console& console) {
   app->footer(
       "Examples:\n"
       "  gradwire train --model cnn --data fashion-mnist --method 'ef(topk(1%) | natural)'\n"
-      "  gradwire train --model logistic --data mushrooms --split label --workers 20 \\\n"
+      "  gradwire train --model logistic --data generated --split label --workers 20 \\\n"
       "    --method 'diana(natural)' --steps 2000");
   app->callback([command, app, &console] { run(*command, *app, console); });
 }

@@ -4,8 +4,10 @@
 
 #include <utility>
 
+#include "cli/commands.h"
 #include "cli/finished_runs.h"
 #include "cli/progress.h"
+#include "cli/stop_request.h"
 #include "cli/workers.h"
 #include "convex/experiment.h"
 #include "convex/generated.h"
@@ -90,7 +92,11 @@ class FirstRank {
           experiment_.objective(), std::filesystem::absolute(training.directory).parent_path());
       return optimum.value;
     };
-    training.on_step = [&](std::uint64_t step) { progress.step(fmt::format("step {}", step + 1)); };
+    training.on_step = [&](std::uint64_t step) {
+      // Only where somebody catches signals, and does without this run.
+      if (StopRequest::is_made()) throw Stopped("stopped; the run begins again next time");
+      progress.step(fmt::format("step {}", step + 1));
+    };
     convex::TrainingResult result = convex::train(communicator, experiment_, training);
     FinishedRun run{.directory = training.directory,
                     .record = make_record(training, result, optimum),

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/launch.h"
+#include "cli/shell_word.h"
 #include "cli/stop_request.h"
 #include "cli/train_convex.h"
 #include "cli/train_network.h"
@@ -16,23 +17,11 @@
 namespace gradwire::cli {
 namespace {
 
-// As a shell takes it.
-std::string quoted(const std::string& word) {
-  const bool is_plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view("-_./=,:%+").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (is_plain) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
-}
-
 std::string how_to_go_on(std::vector<std::string> arguments) {
   std::erase(arguments, "--overwrite");
   if (std::ranges::find(arguments, "--resume") == arguments.end()) arguments.push_back("--resume");
   std::string call = "gradwire";
-  for (const std::string& argument : arguments) call += " " + quoted(argument);
+  for (const std::string& argument : arguments) call += " " + shell_word(argument);
   return call;
 }
 

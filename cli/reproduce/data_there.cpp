@@ -1,0 +1,17 @@
+#include "cli/reproduce/data_there.h"
+
+#include "data/source.h"
+#include "gradwire/core/error.h"
+
+namespace gradwire::cli {
+
+bool is_data_there(const std::string& name) {
+  try {
+    data::open_source(name, {});
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace gradwire::cli

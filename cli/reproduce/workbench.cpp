@@ -1,0 +1,137 @@
+#include "cli/reproduce/workbench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/live_line.h"
+#include "cli/live_report.h"
+#include "cli/stop_request.h"
+#include "cli/train_convex.h"
+#include "cli/train_network.h"
+#include "gradwire/core/stop_watch.h"
+#include "gradwire/file/file_failure.h"
+#include "record/checkpoint_directory.h"
+#include "record/json_file.h"
+#include "train/model_files.h"
+
+namespace gradwire::cli {
+namespace {
+
+constexpr const char* kTrials = "trials";
+constexpr const char* kRuns = "runs";
+
+void make_directory(const std::filesystem::path& directory) {
+  std::error_code failure;
+  std::filesystem::create_directories(directory, failure);
+  if (failure) fail_file(directory, "cannot be made: " + failure.message());
+}
+
+// What a finished run does not need any more.
+void remove_bulk(const std::filesystem::path& run) {
+  std::error_code ignored;
+  for (const char* name : {record::kCheckpoints, train::kModelFiles}) {
+    std::filesystem::remove_all(run / name, ignored);
+  }
+}
+
+std::vector<FinishedRun> run_or_go_on(const TrainOptions& options, const RunPlan& plan,
+                                      const WorkerPlace& place, const Console& console) {
+  const bool was_begun = std::filesystem::exists(plan.directory);
+  try {
+    return options.is_convex() ? run_convex(options, {&plan, 1}, place, console)
+                               : run_network(options, {&plan, 1}, place, console);
+  } catch (const FileError& error) {
+    if (!was_begun) throw;
+    throw FileError(fmt::format("{}; --fresh begins anew", error.what()));
+  }
+}
+
+}  // namespace
+
+double Workbench::Pieces::seconds_left() const {
+  if (done == 0 || seen >= expected) return 0;
+  return seconds / static_cast<double>(done) * static_cast<double>(expected - seen);
+}
+
+Workbench::Workbench(WorkbenchOptions options, const Console& console)
+    : options_(std::move(options)), console_(console) {
+  make_directory(options_.directory / kTrials);
+  make_directory(options_.directory / kRuns);
+}
+
+void Workbench::expect(std::size_t trials, std::size_t runs) {
+  trials_.expected = trials;
+  runs_.expected = runs;
+}
+
+void Workbench::begin(const std::string& name) const {
+  if (StopRequest::is_made()) throw Stopped("stopped before " + name);
+  const std::size_t all = trials_.expected + runs_.expected;
+  const std::size_t number = trials_.seen + runs_.seen + 1;
+  const double left = trials_.seconds_left() + runs_.seconds_left();
+  say(fmt::format("{}: {} of {}: {}{}", options_.claim, number, std::max(all, number), name,
+                  left > 0 ? fmt::format("; about {} left", duration_text(left)) : ""));
+}
+
+std::filesystem::path Workbench::trial_path(const std::string& name) const {
+  return options_.directory / kTrials / (safe_name(name) + ".json");
+}
+
+bool Workbench::keeps_trial(const std::string& name) const {
+  return std::filesystem::exists(trial_path(name));
+}
+
+Json Workbench::trial(const std::string& name, const std::function<Json()>& work) {
+  const auto path = trial_path(name);
+  if (keeps_trial(name)) {
+    const Json kept = record::read_json_file(path);
+    if (!kept.contains("result") || !kept.contains("seconds")) {
+      fail_file(path, "is no trial: remove it");
+    }
+    ++trials_.seen;
+    seconds_ += kept["seconds"].get<double>();
+    return kept["result"];
+  }
+  begin(name);
+  double seconds = 0;
+  Json result = [&] {
+    const StopWatch watch(seconds);
+    return work();
+  }();
+  ++trials_.seen;
+  ++trials_.done;
+  trials_.seconds += seconds;
+  seconds_ += seconds;
+  record::write_json_file(path, {{"seconds", seconds}, {"result", result}});
+  return result;
+}
+
+FinishedRun Workbench::train(const std::string& name, TrainOptions options,
+                             const std::string& method) {
+  check_options(options, {method});
+  const RunPlan plan{method, options_.directory / kRuns / safe_name(name)};
+  const bool is_kept = std::filesystem::exists(plan.directory / record::kRunFile);
+  const WorkerPlace place{.size =
+                              options.workers.workers.value_or(options.workers.workers_default)};
+  options.resume = true;
+  if (!is_kept) begin(name);
+  double seconds = 0;
+  std::vector<FinishedRun> runs = [&] {
+    const StopWatch watch(seconds);
+    return run_or_go_on(options, plan, place, console_);
+  }();
+  if (!is_kept) {
+    ++runs_.done;
+    runs_.seconds += seconds;
+  }
+  ++runs_.seen;
+  remove_bulk(plan.directory);
+  seconds_ += runs.front().record.seconds.total;
+  return std::move(runs.front());
+}
+
+void Workbench::say(std::string_view line) const { LiveLine(console_).say(line); }
+
+}  // namespace gradwire::cli
