@@ -129,6 +129,16 @@ Counts count_pairs(std::span<const std::uint8_t> symbols, const Window& window, 
   return counts;
 }
 
+// Whether no code can pay for a table of so many bytes, as with noise: found in less time than the
+// best code. A code of n symbols takes n H bits or more, and their entropy H is at least
+// 8 - log2(256 sum c^2 / n^2), which is 8 - x / ln 2 or more for x = 256 sum c^2 / n^2 - 1. So a
+// code saves no more than n x / ln 2 bits; 5 is 8 ln 2, rounded down.
+bool is_noise(const Counts& counts, std::uint64_t n, std::uint64_t table_bytes) {
+  std::uint64_t squares = 0;
+  for (const std::uint64_t count : counts) squares += count * count;
+  return 256 * squares <= n * n + 5 * n * table_bytes;
+}
+
 // The best code lengths up to kCodeBitsMax for two symbols or more, by package-merge (Larmore and
 // Hirschberg, 1990): coins of every denomination 2^-length buy the codes at the least weight. Each
 // turn merges the leaves with the last turn's nodes packed in twos.
@@ -320,9 +330,9 @@ std::size_t huffman_encode(std::span<const std::uint8_t> symbols, std::span<std:
       2 * place_bits <= HuffmanTables::kPairBitsMax && symbols.size() >> (2 * place_bits + 2) != 0;
   const Counts counts =
       by_pairs ? count_pairs(symbols, window, place_bits, t) : count_symbols(symbols, t);
-  const Lengths lengths = lengths_of(counts);
-
   const std::size_t header_bytes = 3 + (window.span + 1) / 2 + kStreamSizesBytes;
+  if (is_noise(counts, symbols.size(), header_bytes - 1)) return encode_raw(symbols, coded);
+  const Lengths lengths = lengths_of(counts);
   std::size_t bits = 0;
   for (std::size_t s = 0; s < 256; ++s) bits += std::size_t{counts[s]} * lengths[s];
   if (header_bytes + bits / 8 + kStreams >= 1 + symbols.size()) return encode_raw(symbols, coded);

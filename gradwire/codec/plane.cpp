@@ -3,18 +3,17 @@
 #include <cstring>
 
 #include "gradwire/kernel/pack.h"
-#include "gradwire/kernel/relative.h"
 
 namespace gradwire {
 namespace {
 
 using kernel::kBlockElements;
 
-// The symbols of a plane before packing, and how many bytes one takes.
-struct RawSymbols {
-  std::uint8_t* memory;
-  std::size_t width;
-};
+bool needs_packing(const Plane& plane) {
+  return plane.kind == Plane::Kind::trits || (plane.kind == Plane::Kind::symbols && plane.bits < 8);
+}
+
+}  // namespace
 
 RawSymbols raw_symbols(const Plane& plane, BlockSymbols& block) {
   switch (plane.kind) {
@@ -31,12 +30,6 @@ RawSymbols raw_symbols(const Plane& plane, BlockSymbols& block) {
   }
   return {block.symbols, 1};
 }
-
-bool needs_packing(const Plane& plane) {
-  return plane.kind == Plane::Kind::trits || (plane.kind == Plane::Kind::symbols && plane.bits < 8);
-}
-
-}  // namespace
 
 std::size_t packed_block_bytes(const Plane& plane, std::size_t count) {
   switch (plane.kind) {
@@ -92,56 +85,6 @@ void unpack(const Plane& plane, std::size_t count, std::span<const std::byte> pa
     kernel::unpack_trits(from, count, to);
   } else {
     kernel::unpack_bits(from, count, plane.bits, to);
-  }
-}
-
-std::size_t stream_count(const Plane& plane) {
-  switch (plane.kind) {
-    case Plane::Kind::exponents:
-    case Plane::Kind::wide:
-      return 2;
-    case Plane::Kind::floats:
-      return 4;
-    case Plane::Kind::bits:
-      return 0;
-    case Plane::Kind::symbols:
-    case Plane::Kind::trits:
-      break;
-  }
-  return 1;
-}
-
-std::size_t stream_bytes(const Plane& plane, std::size_t k, std::size_t count) {
-  return plane.kind == Plane::Kind::exponents && k == 1 ? kernel::group_count(count) : count;
-}
-
-void split(const Plane& plane, std::size_t count, BlockSymbols& block,
-           std::span<std::uint8_t* const> streams) {
-  if (plane.kind == Plane::Kind::exponents) {
-    kernel::make_relative(kernel::SymbolBlock(block.symbols), count, streams[1]);
-  }
-  const auto [symbols, width] = raw_symbols(plane, block);
-  if (width == 1) {
-    std::memcpy(streams[0], symbols, count);
-    return;
-  }
-  for (std::size_t k = 0; k < width; ++k) {
-    for (std::size_t j = 0; j < count; ++j) streams[k][j] = symbols[j * width + k];
-  }
-}
-
-void join(const Plane& plane, std::size_t count, std::span<const std::uint8_t* const> streams,
-          BlockSymbols& block) {
-  const auto [symbols, width] = raw_symbols(plane, block);
-  if (width == 1) {
-    std::memcpy(symbols, streams[0], count);
-  } else {
-    for (std::size_t k = 0; k < width; ++k) {
-      for (std::size_t j = 0; j < count; ++j) symbols[j * width + k] = streams[k][j];
-    }
-  }
-  if (plane.kind == Plane::Kind::exponents) {
-    kernel::make_absolute(kernel::SymbolBlock(block.symbols), count, streams[1]);
   }
 }
 

@@ -1,5 +1,5 @@
-// Symbol planes: what a quantiser makes of values, and how it goes into bytes, packed or as streams
-// of bytes for the entropy stage.
+// Symbol planes: what a quantiser makes of values, and how it is packed into bytes. For the entropy
+// stage it goes into streams instead: see plane_streams.h.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct Plane {
     symbols,    // one byte each, of which `bits` bits (2 to 8) are used
     exponents,  // one byte each; coded relative to their neighbours
     trits,      // one byte each: 0, 1 or 2
-    bits,       // one bit each, and nothing to gain from entropy coding
+    bits,       // one bit each
     wide,       // two bytes each
     floats,     // the values themselves
   };
@@ -24,10 +24,16 @@ struct Plane {
   unsigned bits = 8;  // of Kind::symbols
 };
 
-inline bool is_entropy_coded(const Plane& plane) { return plane.kind != Plane::Kind::bits; }
+inline constexpr std::size_t kPlanesMax = 2;  // that a quantiser has
 
-// --- Packed: block by block ---
+// The symbols of a plane in a block, and how many bytes one takes; 0 for bits.
+struct RawSymbols {
+  std::uint8_t* memory;
+  std::size_t width;
+};
+RawSymbols raw_symbols(const Plane& plane, BlockSymbols& block);
 
+// Packed, block by block.
 std::size_t packed_block_bytes(const Plane& plane, std::size_t count);
 std::size_t packed_bytes(const Plane& plane, std::size_t count);
 
@@ -35,20 +41,5 @@ std::size_t packed_bytes(const Plane& plane, std::size_t count);
 std::span<const std::byte> pack(const Plane& plane, std::size_t count, BlockSymbols& block);
 void unpack(const Plane& plane, std::size_t count, std::span<const std::byte> packed,
             BlockSymbols& block);
-
-// --- As streams of bytes, one a byte of a symbol (lowest first); exponents have a second one for
-// the largest of each group of 64 ---
-
-std::size_t stream_count(const Plane& plane);
-// Bytes of stream k for `count` elements; `count` is a multiple of a block, or the last.
-std::size_t stream_bytes(const Plane& plane, std::size_t k, std::size_t count);
-
-// Stream k of the block goes to, or comes from, streams[k].
-void split(const Plane& plane, std::size_t count, BlockSymbols& block,
-           std::span<std::uint8_t* const> streams);
-void join(const Plane& plane, std::size_t count, std::span<const std::uint8_t* const> streams,
-          BlockSymbols& block);
-
-inline constexpr std::size_t kStreamsMax = 4;
 
 }  // namespace gradwire

@@ -3,9 +3,7 @@
 // Stateless and thread-safe.
 //
 // Bytes of `count` values: the scales; then, packed, every plane in turn. With entropy coding the
-// planes of single bits come first, then the streams of the other plane (see plane.h) in chunks of
-// kHuffmanSymbolsMax elements: per chunk and stream a length of four bytes, and as many
-// coded bytes.
+// planes come as chunks instead: see entropy.h.
 #pragma once
 
 #include <cstddef>
@@ -48,10 +46,6 @@ class ValueCoder {
  private:
   struct Layout;
   Layout layout(std::size_t phase, std::size_t count) const;
-  std::size_t encode_chunk(std::size_t count, std::span<std::byte> payload,
-                           Workspace::Buffers& buffers) const;
-  Decoded<void> decode_chunks(std::span<const std::byte> payload, const Layout& layout,
-                              std::size_t count, Workspace::Buffers& buffers) const;
   template <class DecodeBlocks>
   Decoded<void> decode_with(std::span<const std::byte> payload, std::size_t phase,
                             std::span<float> target, Workspace& workspace,
