@@ -153,10 +153,10 @@ void add_l1(Workbench& bench, Claim& claim) {
   const LibsvmFile file = find_libsvm(bench, kMushrooms);
   TrainOptions options = convex_options(bench, file);
   options.l1 = "0.001";
-  const FinishedRun diana = bench.train("l1-DIANA", options, kRacers[0].method);
+  const FinishedRun diana = bench.train("l1-" + file.name + "-DIANA", options, kRacers[0].method);
   const double step = diana.record.configuration.at("learning_rate");
   options.convex.step = fmt::format("{}", step);
-  const FinishedRun direct = bench.train("l1-QSGD", options, kRacers[1].method);
+  const FinishedRun direct = bench.train("l1-" + file.name + "-QSGD", options, kRacers[1].method);
   claim.rows.push_back({.what = fmt::format("{} with an l1 regulariser: f + R - min", file.name),
                         .published = "DIANA takes any R by its prox, and reaches the optimum",
                         .measured = fmt::format("DIANA {}, QSGD {}", significant(gap_of(diana), 2),

@@ -92,24 +92,6 @@ ClaimRow plan_row(const RecordedLayers& layers) {
   return row;
 }
 
-ClaimRow largest_row(const Families& families) {
-  double largest = 0;
-  std::size_t best = 0;
-  for (std::size_t i = 0; i < families.size(); ++i) {
-    const LayerPlan plan = plan_for(families[i], 1);
-    if (plan.uniform_bytes / plan.bytes <= largest) continue;
-    largest = plan.uniform_bytes / plan.bytes;
-    best = i;
-  }
-  ClaimRow row{.what = "the largest of these improvements",
-               .published = fmt::format("up to {} times", kPublishedTimes),
-               .measured = fmt::format("{} times ({})", significant(largest, 3),
-                                       uniform_spec(families[best])),
-               .holds = largest >= kPublishedTimes};
-  if (!row.holds) row.reason = "another network, and gradients of its first steps";
-  return row;
-}
-
 ClaimTable plan_table(const Families& families, const FinishedRun& recorded) {
   ClaimTable table{.title = fmt::format("What the layers of resnet20 on {} are sent by, step {}",
                                         data_of(recorded), recorded.record.steps - 1),
@@ -205,9 +187,11 @@ Trained train_all(Workbench& bench, std::uint64_t seeds) {
   return trained;
 }
 
+// What two short runs that differ in their rounding alone may differ by.
+double points_that_may_be_lost(bool is_quick) { return is_quick ? 1 : 0.25; }
+
 ClaimRow accuracy_row(const TrainedPair& runs, const Pair& pair, bool is_quick) {
-  // What two short runs that differ in their rounding alone may differ by.
-  const double points_lost = is_quick ? 1 : 0.25;
+  const double points_lost = points_that_may_be_lost(is_quick);
   const Spread points = accuracy_points(runs.adaptive, runs.uniform);
   ClaimRow row{.what = fmt::format("{}: accuracy no more than {} points below {}", pair.adaptive,
                                    fixed(points_lost, 2), pair.uniform),
@@ -215,10 +199,14 @@ ClaimRow accuracy_row(const TrainedPair& runs, const Pair& pair, bool is_quick) 
                .measured = fmt::format("{} ({})", points_text(points),
                                        percent(mean_accuracy(runs.adaptive))),
                .holds = is_no_lower(points, points_lost)};
-  if (!row.holds) {
+  if (!row.holds && std::string_view(pair.adaptive).find("error=norms") != std::string_view::npos) {
     row.reason =
-        "in a sum of norms hardly anything is gained by sending a large layer, so that the error "
-        "memory holds most of it for longer than the run takes";
+        "in a sum of norms hardly anything is gained by sending a large layer: its first plan "
+        "sends "
+        "next to nothing of it, and what the error memory holds back comes late, for a model that "
+        "has moved on";
+  } else if (!row.holds) {
+    row.reason = "a short run of a small network";
   }
   return row;
 }
@@ -235,6 +223,30 @@ ClaimRow bytes_row(const TrainedPair& runs, const Pair& pair) {
   if (!row.holds) {
     row.reason =
         "one layer of this network holds almost all of it, so that there is little to choose";
+  }
+  return row;
+}
+
+// Of pairs that kept their accuracy: what a plan saves at a loss is no improvement.
+ClaimRow largest_row(const Trained& trained, bool is_quick) {
+  double largest = 0;
+  std::string best = "none kept its accuracy";
+  for (std::size_t i = 0; i < kPairs.size(); ++i) {
+    const auto& [uniform, adaptive] = trained[i];
+    const Spread points = accuracy_points(adaptive, uniform);
+    const double times = mean_megabytes(uniform) / mean_megabytes(adaptive);
+    if (!is_no_lower(points, points_that_may_be_lost(is_quick)) || times <= largest) continue;
+    largest = times;
+    best = kPairs[i].adaptive;
+  }
+  ClaimRow row{.what = "the largest improvement in training, of those that keep the accuracy",
+               .published = fmt::format("up to {} times", kPublishedTimes),
+               .measured = fmt::format("{} times ({})", significant(largest, 3), best),
+               .holds = largest >= kPublishedTimes};
+  if (!row.holds) {
+    row.reason =
+        "one layer holds almost all of this network, and plans pay where many layers differ: "
+        "published figures are of ResNets, Transformers and the like, trained to the end";
   }
   return row;
 }
@@ -327,11 +339,11 @@ Claim reproduce_lgreco(Workbench& bench) {
               .pictures = {},
               .setting = setting_text(recorded, trained)};
   for (const RecordedLayers& layers : families) claim.rows.push_back(plan_row(layers));
-  claim.rows.push_back(largest_row(families));
   for (std::size_t i = 0; i < kPairs.size(); ++i) {
     claim.rows.push_back(accuracy_row(trained[i], kPairs[i], bench.is_quick()));
     claim.rows.push_back(bytes_row(trained[i], kPairs[i]));
   }
+  claim.rows.push_back(largest_row(trained, bench.is_quick()));
   for (std::size_t i = 0; i < kFamilies.size(); ++i) {
     claim.pictures.push_back(error_picture(families[i], kFamilies[i]));
     claim.pictures.push_back(plan_picture(families[i], kFamilies[i]));

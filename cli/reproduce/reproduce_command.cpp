@@ -52,6 +52,9 @@ void check(const ReproduceOptions& options) {
   if (!data.empty() && !std::filesystem::is_directory(data)) {
     fail_file(data, "is no directory with data");
   }
+  if (std::filesystem::is_directory(options.document)) {
+    fail_file(options.document, "is a directory: --document names a file, such as results.md");
+  }
   const auto parent = options.document.parent_path();
   if (!parent.empty() && !std::filesystem::is_directory(parent)) {
     fail_file(parent, "is no directory: make it first, the document is to go there");
@@ -88,6 +91,7 @@ KeptClaim reproduce(const ClaimEntry& entry, const ReproduceOptions& options,
   if (bench.pieces_done() == 0) {  // all was there already: it is as old as it was
     if (const auto before = read_claim(directory)) {
       now.finished = before->finished;
+      now.version = before->version;
       now.machine = before->machine;
     }
   }

@@ -36,9 +36,12 @@ TEST(ReproduceCommand, QuickAndFullDoNotMix) {
 }
 
 // Plans by a sum of norms leave a sparse gradient's large layers to the error memory, which costs
-// several points of accuracy in so few steps.
+// several points of accuracy in so few steps; and those that cost none save less on a small network
+// than on large ones.
 bool is_known_not_to_hold(const Json& row) {
-  return row["what"].get<std::string>().starts_with("lgreco(topk, error=norms): accuracy");
+  const std::string what = row["what"];
+  return what.starts_with("lgreco(topk, error=norms): accuracy") ||
+         what.starts_with("the largest improvement in training");
 }
 
 // Whole claims, in their quick form. Verdicts on time are not looked at.

@@ -55,9 +55,7 @@ std::string points_text(const Spread& points) {
   return fmt::format("{}{}{} points", points.mean >= 0 ? "+" : "", fixed(points.mean, 2), error);
 }
 
-bool is_no_lower(const Spread& points, double points_lost) {
-  return points.mean + 2 * points.error >= -points_lost;
-}
+bool is_no_lower(const Spread& points, double points_lost) { return points.mean >= -points_lost; }
 
 double mean_accuracy(std::span<const FinishedRun> runs) { return mean_over(runs, accuracy_of); }
 

@@ -24,8 +24,8 @@ Spread accuracy_points(std::span<const FinishedRun> runs, std::span<const Finish
 // "-0.12 +- 0.05 points", or "-0.12 points" where nobody knows better.
 std::string points_text(const Spread& points);
 
-// Whether a difference may well be no more than `points_lost` below zero: within two standard
-// errors.
+// Whether a difference is no more than `points_lost` below zero, on average. How sure that is does
+// not count: noise must not make it easier.
 bool is_no_lower(const Spread& points, double points_lost);
 
 double mean_accuracy(std::span<const FinishedRun> runs);

@@ -32,9 +32,10 @@ std::string script_for(const ShapedRun& run) {
   for (const std::string& argument : run.arguments) train += ' ' + shell_word(argument);
   train += fmt::format(" --out {} --overwrite", shell_word(run.directory));
   return fmt::format(
-      "export NETLAB=gwrepro{0}; {1} up {2} {3} || exit 3; {1} run {4} >{5} 2>&1; ended=$?; "
-      "{1} down; exit $ended",
-      getpid(), netlab, run.hosts, run.rate, train, shell_word(run.directory.string() + ".log"));
+      "export NETLAB=gwrepro{0}; {1} up {2} {3} || exit 3; down() {{ {1} down; }}; trap down EXIT; "
+      "trap 'exit {6}' INT TERM; {1} run {4} >{5} 2>&1",
+      getpid(), netlab, run.hosts, run.rate, train, shell_word(run.directory.string() + ".log"),
+      kStopped);
 }
 
 }  // namespace

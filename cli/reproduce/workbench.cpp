@@ -70,7 +70,9 @@ void Workbench::begin(const std::string& name) const {
   if (StopRequest::is_made()) throw Stopped("stopped before " + name);
   const std::size_t all = trials_.expected + runs_.expected;
   const std::size_t number = trials_.seen + runs_.seen + 1;
-  const double left = trials_.seconds_left() + runs_.seconds_left();
+  // Nobody knows how long a kind takes of which none was done.
+  const double left =
+      trials_.is_known() && runs_.is_known() ? trials_.seconds_left() + runs_.seconds_left() : 0;
   say(fmt::format("{}: {} of {}: {}{}", options_.claim, number, std::max(all, number), name,
                   left > 0 ? fmt::format("; about {} left", duration_text(left)) : ""));
 }

@@ -65,6 +65,7 @@ class Workbench {
     std::size_t done = 0;
     double seconds = 0;  // of those done
 
+    bool is_known() const { return done > 0 || seen >= expected; }
     double seconds_left() const;
   };
 
