@@ -75,7 +75,7 @@ class Presence {
     std::unique_ptr<Sender> verdict;  // sends verdict_
     std::unique_ptr<Receiver> listen;
     Clock::time_point last_heard;
-    int goodbyes = 0;      // how often it has said goodbye; it stays until all have
+    int goodbyes = 0;  // how often it has said goodbye; it stays until all have
     Clock::time_point left_at;
     bool is_gone = false;  // and its connection is closed
 
