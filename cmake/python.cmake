@@ -16,7 +16,7 @@ target_compile_definitions(python_native PRIVATE GRADWIRE_VERSION="${PROJECT_VER
 set_target_properties(python_native PROPERTIES OUTPUT_NAME _native
                       LIBRARY_OUTPUT_DIRECTORY ${package_out})
 
-file(GLOB package_sources CONFIGURE_DEPENDS python/gradwire/*.py python/gradwire/*.pyi
+file(GLOB package_sources CONFIGURE_DEPENDS python/gradwire/*.py
      python/gradwire/py.typed)
 file(MAKE_DIRECTORY ${package_out})
 foreach(source IN LISTS package_sources)

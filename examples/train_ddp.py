@@ -102,7 +102,7 @@ def train(options):
         if hook:
             hook.load_state_dict(saved["gradwire"])  # <- gradwire
     start = time.monotonic()
-    order = None
+    order, accuracy = None, None
     for step in range(first, options.steps):
         epoch, place = divmod(step, steps_an_epoch)
         if order is None or place == 0:

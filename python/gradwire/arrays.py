@@ -5,7 +5,8 @@ from typing import Any, Dict, List
 import numpy
 
 from . import _native
-from .errors import Error, check_seed
+from .checks import check_seed, check_spec
+from .errors import Error
 
 
 def encode(array: Any, spec: str, *, seed: int = 0, threads: int = 1) -> bytes:
@@ -17,8 +18,11 @@ def encode(array: Any, spec: str, *, seed: int = 0, threads: int = 1) -> bytes:
 
     >>> small = gradwire.encode(gradient, "topk(1%) | natural")
     """
+    check_spec(spec)
     check_seed(seed)
     _check_threads(threads)
+    if numpy.iscomplexobj(array):
+        raise Error("encode takes real numbers: give .real and .imag apart")
     floats = numpy.asarray(array, dtype=numpy.float32, order="C")
     return _native.encode(floats, spec, seed, threads)
 
@@ -36,6 +40,8 @@ def decode(encoded: bytes, *, threads: int = 1) -> numpy.ndarray:
 
 def codecs(elements: int = 1 << 20) -> List[Dict[str, Any]]:
     """An example of every codec, with what it promises about its error for so many elements."""
+    if isinstance(elements, bool) or not isinstance(elements, int) or elements < 1:
+        raise Error(f"elements= takes a whole number from 1 on, not {elements!r}")
     return _native.codecs(elements)
 
 

@@ -25,13 +25,16 @@ class Averaging:
         self.exposed_seconds = 0.0
         #: Means that DDP drops, since no rank used the parameter: they are due later.
         self.carried: Dict[str, torch.Tensor] = {}
-        self.shapes: NamedShapes = []  # in the order of the method; empty before it is made
+        #: In the order of the method; empty before there is one.
+        self.shapes: NamedShapes = []
+        self._is_made = False  # and has what it was told to begin with
         self._names = names
         self._places: Dict[str, int] = {}
         self._loaded: Optional[bytes] = None  # a state that the method is to begin with
         self._buckets: List[Bucket] = []  # of this step
         self._waiting: Dict[int, Any] = {}  # by place: bucket and piece whose turn has not come
         self._submitted = 0
+        self._is_begun = False
         self._last_end = time.monotonic()
         self._learning_rate = 1.0
         self._factor = 1.0  # memories are still to be multiplied by it
@@ -42,6 +45,7 @@ class Averaging:
 
     def begin(self, learning_rate: float, factor: float) -> None:
         """Memories are multiplied by the factor first."""
+        self._is_begun = True
         self._buckets, self._waiting, self._submitted = [], {}, 0
         self._added, self._kept = {}, set()
         self._learning_rate = learning_rate
@@ -49,7 +53,7 @@ class Averaging:
         if factor != 1:
             for carried in self.carried.values():
                 carried.mul_(factor)
-        if self.is_made:
+        if self._is_made:
             self._begin_method()
 
     def _begin_method(self) -> None:
@@ -69,7 +73,7 @@ class Averaging:
             if carried is not None:
                 self._added[name] = carried
                 bucket.values(piece).add_(carried)
-        if self.is_made:
+        if self._is_made:
             self._submit(bucket)
 
     def finish(self, ready: List[str], used: Optional[List[str]], last_ready: float) -> bool:
@@ -78,7 +82,7 @@ class Averaging:
         ``ready`` are parameters in the order in which their gradients came, and ``used`` those that
         this rank used, where that is known. ``last_ready`` is when the last bucket came.
         """
-        if not self.is_made:
+        if not self._is_made:
             self._make(ready)
             self._begin_method()
             for bucket in self._buckets:
@@ -92,6 +96,7 @@ class Averaging:
         for bucket in self._buckets:
             bucket.deliver()
         self._buckets = []
+        self._is_begun = False
         self._last_end = time.monotonic()
         self.exposed_seconds += self._last_end - last_ready
         return is_finite
@@ -111,20 +116,20 @@ class Averaging:
 
     # --- The method ---
 
-    @property
-    def is_made(self) -> bool:
-        return bool(self.shapes)
-
     def load(self, method: Optional[bytes], step: int, carried: Dict[str, torch.Tensor]) -> None:
         """The method is made anew, with the next step."""
+        if self._is_begun:
+            raise Error("a state can only be loaded between steps, not during a backward pass")
         if method is not None:
             self._check_tensors(_native.describe_state(method))
-        self.shapes, self._places = [], {}
+        self._is_made = False
         self._loaded, self.step = method, step
         self.carried = {name: tensor.clone() for name, tensor in carried.items()}
 
     def save(self) -> Optional[bytes]:
-        return self.averager.save() if self.is_made else self._loaded
+        if self._is_begun:
+            raise Error("a state can only be saved between steps, not during a backward pass")
+        return self.averager.save() if self._is_made else self._loaded
 
     def _check_tensors(self, state: Dict[str, Any]) -> None:
         saved = {name: list(shape) for name, shape in state["tensors"]}
@@ -152,7 +157,7 @@ class Averaging:
         if self._loaded is not None:
             self.averager.load(self._loaded)
             self._loaded = None
-        self.shapes = made
+        self.shapes, self._is_made = made, True
         self._places = {name: place for place, name in enumerate(order)}
 
     def _agree(self, arrived: List[str], ready: List[str]) -> List[str]:

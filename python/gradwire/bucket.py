@@ -52,13 +52,14 @@ class Bucket:
         self._done.set_result(self.buffer)
 
     def fail(self, error: BaseException) -> None:
-        """DDP raises this where it waits."""
-        self._done.set_result(error)
+        """DDP raises this where it waits, unless it has got its means already."""
+        if not self._done.done():
+            self._done.set_result(error)
 
 
 def _deliver(done: "torch.futures.Future[Any]") -> torch.Tensor:
     """A future that has no result fails in C++, too, if what it waits for raises."""
     result = done.value()
     if isinstance(result, BaseException):
-        raise result.with_traceback(None)  # the message is enough
+        raise result
     return result

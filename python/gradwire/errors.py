@@ -1,8 +1,4 @@
-"""The errors that gradwire raises, and checks of arguments that many calls have. Each message says
-what, where, and what to do."""
-
-import math
-from typing import Any
+"""The errors that gradwire raises. Each message says what, where, and what to do."""
 
 
 class Error(RuntimeError):
@@ -28,15 +24,3 @@ class PeerError(Error):
         super().__init__(message)
         #: The rank that is the first cause.
         self.rank = rank
-
-
-def check_seed(seed: Any) -> None:
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
-        raise Error(f"seed= takes a whole number from 0 to 2^64 - 1, not {seed!r}")
-
-
-def check_timeout(timeout: Any) -> None:
-    """In seconds."""
-    is_number = isinstance(timeout, (int, float)) and math.isfinite(timeout)
-    if not is_number or not 0.1 <= timeout <= 1e6:
-        raise Error(f"timeout= takes seconds from 0.1 to 1,000,000, not {timeout!r}")

@@ -14,9 +14,11 @@ from torch.nn.parallel import DistributedDataParallel
 from . import _native, leaving, state as states
 from .averaging import Averaging
 from .bucket import Bucket
-from .errors import Error, check_seed, check_timeout
+from .checks import check_place, check_remark, check_seed, check_spec, check_timeout
+from .description import description_of
+from .errors import Error
 from .meeting import Meeting, interface as named_interface, meet
-from .summary import description_of, stats_of, summary_of
+from .summary import stats_of, summary_of
 from .tensors import NamedShapes, group_elements, shape_of, trained_parameters
 from .worker import Worker
 
@@ -86,16 +88,18 @@ class Hook:
                 f"{type(model).__name__} is no DistributedDataParallel model: wrap it first, as in "
                 "attach(DistributedDataParallel(model), ...)"
             )
+        check_spec(spec)
         _check_arguments(options)
         parameters = trained_parameters(
             model.module, ignored=getattr(model, "parameters_to_ignore", ())
         )
         shapes = [(name, shape_of(parameter)) for name, parameter in parameters.items()]
         shapes.reverse()
-        self._traits = _native.probe(spec, shapes)
+        self._traits = _native.probe(spec, shapes, options["topology"])
         _check_fit(self._traits, options["optimizer"])
 
         self._optimizer = options["optimizer"]
+        self._rates: List[float] = []  # of the optimizer's groups in the last step
         self._scaler = options["scaler"]
         self._scale: Optional[float] = None
         self._warned_of_scaler = self._scaler is not None
@@ -130,15 +134,12 @@ class Hook:
         self._watches_use = bool(getattr(model, "find_unused_parameters", False)) and not bool(
             getattr(model, "static_graph", False)
         )
-        self._watches: List[Any] = [model.register_forward_pre_hook(self._on_forward)]
+        self._watches: List[Any] = [model.register_forward_pre_hook(_ForwardWatch(self))]
         for name, parameter in parameters.items():
             self._watches.append(parameter.register_hook(self._watch(name)))
         leaving.add(self)
 
     # --- While training ---
-
-    def _on_forward(self, module: torch.nn.Module, inputs: Any) -> None:
-        self._ready = []
 
     def _watch(self, name: str) -> Any:
         watcher = weakref.ref(self)
@@ -200,7 +201,18 @@ class Hook:
     def _learning_rate(self) -> float:
         if self._optimizer is None:
             return 1.0
-        return float(self._optimizer.param_groups[0]["lr"])
+        rates = [float(group["lr"]) for group in self._optimizer.param_groups]
+        before, self._rates = self._rates, rates
+        changes = [now / then for now, then in zip(rates, before) if now > 0 and then > 0]
+        if self._traits["has_memory"] and changes and max(changes) > 1.000001 * min(changes):
+            raise self._end(
+                Error(
+                    f"the learning rates of the optimizer's groups went from {before} to {rates}, "
+                    "by factors of their own, and what is remembered can follow only one: change "
+                    "them alike, or attach without optimizer="
+                )
+            )
+        return rates[0]
 
     def _scale_factor(self) -> float:
         """By how much the scale of the loss has changed since the last step."""
@@ -220,8 +232,7 @@ class Hook:
             warnings.warn(
                 f"a GradScaler is in use, and {self.spec} remembers gradients: when the scale "
                 "changes, what it remembers will be off. Give it: gradwire.attach(..., "
-                "scaler=scaler)",
-                stacklevel=2,
+                "scaler=scaler)"
             )
 
     # --- For the program ---
@@ -250,6 +261,7 @@ class Hook:
         Losses are averaged over the samples of all ranks; the others are those of rank 0, with
         ``accuracy`` from 0 to 1. Without a record nothing happens.
         """
+        check_remark(loss, samples, test_loss, accuracy)
         self._wait()
         self._check_works()
         self._averaging.averager.log(loss, samples, test_loss, accuracy)
@@ -286,9 +298,8 @@ class Hook:
     def memories(self) -> Dict[str, Dict[str, torch.Tensor]]:
         """What the method remembers on this rank: for each parameter its memories, such as
         ``"error"``, what was not sent yet. A rank has only a stretch of what it owns for all."""
-        self._wait()
         self._check_works()
-        saved = self._averaging.save()
+        saved = self._worker.call(self._averaging.save)
         memories: Dict[str, Dict[str, torch.Tensor]] = {}
         for memory, name, _, values in _native.state_arrays(saved) if saved else []:
             memories.setdefault(name, {})[memory] = torch.from_numpy(values)
@@ -297,8 +308,10 @@ class Hook:
     def state_dict(self) -> states.State:
         """Everything that the next step depends on, exact to the bit. Each rank has its own: save
         it on every rank."""
-        self._wait()
         self._check_works()
+        return self._worker.call(self._pack)
+
+    def _pack(self) -> states.State:
         averaging = self._averaging
         return states.pack(
             self.spec,
@@ -317,13 +330,12 @@ class Hook:
 
         For another number of ranks give the states of all old ranks, in their order, on every rank.
         """
-        self._wait()
         self._check_works()
-        if self._is_open:
-            raise Error("a state can only be loaded between steps")
         mine = states.of_rank(state, self.spec, self._meeting.rank, self._meeting.size)
-        self._averaging.load(states.method_bytes(mine), mine["step"], mine["more"]["carried"])
-        self._scale = mine["more"]["scale"]
+        method, carried = states.method_bytes(mine), states.more_of(mine, "carried")
+        self._worker.call(lambda: self._averaging.load(method, mine["step"], carried))
+        self._scale = states.more_of(mine, "scale")
+        self._rates = []
 
     def close(self) -> None:
         """The orderly end; waits for all ranks. A program that ends does this by itself."""
@@ -359,6 +371,21 @@ class Hook:
             self.close()
 
 
+class _ForwardWatch:
+    """A new pass begins: what was ready before does not count. Copies of the model do without."""
+
+    def __init__(self, hook: Optional[Hook] = None) -> None:
+        self._hook = weakref.ref(hook) if hook is not None else lambda: None
+
+    def __call__(self, module: torch.nn.Module, inputs: Any) -> None:
+        hook = self._hook()
+        if hook is not None:
+            hook._ready = []
+
+    def __reduce__(self) -> Any:
+        return (_ForwardWatch, ())
+
+
 def _on_bucket(state: Hook, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
     """What DDP calls. It looks at these names and annotations."""
     return state._on_gradients(bucket)
@@ -367,6 +394,9 @@ def _on_bucket(state: Hook, bucket: dist.GradBucket) -> torch.futures.Future[tor
 def _check_arguments(options: Dict[str, Any]) -> None:
     check_seed(options["seed"])
     check_timeout(options["timeout"])
+    check_place(
+        options["topology"], options["interface"], options["record"], options["overwrite"]
+    )
     optimizer = options["optimizer"]
     if optimizer is not None and not hasattr(optimizer, "param_groups"):
         raise Error(f"optimizer= takes a torch.optim.Optimizer, not a {type(optimizer).__name__}")

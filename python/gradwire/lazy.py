@@ -8,9 +8,11 @@ import torch
 import torch.distributed as dist
 
 from . import _native, leaving, state as states
-from .errors import Error, check_seed, check_timeout
+from .checks import check_place, check_remark, check_seed, check_spec, check_timeout
+from .description import description_of
+from .errors import Error
 from .meeting import Meeting, interface as named_interface, meet
-from .summary import description_of, stats_of, summary_of
+from .summary import stats_of, summary_of
 from .tensors import floats_of, group_elements, trained_parameters
 
 
@@ -54,19 +56,20 @@ class LazyStep:
         self._model = model
         self._optimizer = optimizer
         self._parameters = trained_parameters(model)
+        check_spec(spec)
         check_seed(seed)
         check_timeout(timeout)
+        check_place(topology, interface, record, overwrite)
         shapes = [(name, list(p.shape)) for name, p in self._parameters.items()]
         shapes.reverse()
-        traits = _native.probe(spec, shapes)
+        traits = _native.probe(spec, shapes, topology)
         if not traits["needs_parameters"]:
             raise Error(f"{traits['spec']} does not need closures: take gradwire.attach")
         _check_optimizer(spec, optimizer, list(self._parameters.values()))
         #: The method, in its canonical form.
         self.spec: str = traits["spec"]
-        self._meeting: Meeting = meet(
-            group, {"method": self.spec, "topology": topology, "seed": seed, "tensors": shapes}
-        )
+        facts = {"method": self.spec, "topology": topology, "seed": seed, "tensors": shapes}
+        self._meeting: Meeting = meet(group, {**facts, "record": record is not None})
         _broadcast(model, group, self._meeting)
         self._averager = _native.Averager(
             **self._meeting._asdict(),
@@ -106,7 +109,7 @@ class LazyStep:
             return self._step(closure)
         except BaseException as error:
             self.failure = error
-            self._averager.abandon()
+            self._abandon()
             raise
 
     def _step(self, closure: Callable[[], Any]) -> Any:
@@ -152,6 +155,7 @@ class LazyStep:
         accuracy: Optional[float] = None,
     ) -> None:
         """What is known of the step that was just done, for the record, as of a :class:`Hook`."""
+        check_remark(loss, samples, test_loss, accuracy)
         self._check_works()
         self._averager.log(loss, samples, test_loss, accuracy)
 
@@ -190,11 +194,12 @@ class LazyStep:
         self._check_works()
         mine = states.of_rank(state, self.spec, self._meeting.rank, self._meeting.size)
         method = states.method_bytes(mine)
+        moved_squared = states.more_of(mine, "moved_squared")
         self._averager.make(self._shapes)
         if method is not None:
             self._averager.load(method)
         self._steps = mine["step"]
-        self._moved_squared = mine["more"]["moved_squared"]
+        self._moved_squared = moved_squared
 
     def close(self) -> None:
         """The orderly end; waits for all ranks. A program that ends does this by itself."""
@@ -209,9 +214,13 @@ class LazyStep:
     def leave(self, is_failing: bool) -> None:
         """The program ends. If it fails, the others shall know at once."""
         if is_failing and self.failure is None:
-            self._averager.abandon()
+            self._abandon()
         else:
             self.close()
+
+    def _abandon(self) -> None:
+        self._last_stats = self.stats()
+        self._averager.abandon()
 
     def _take_gradients(self, target: List[torch.Tensor]) -> None:
         for parameter, gradient in zip(self._ordered, target):

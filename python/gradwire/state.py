@@ -66,9 +66,18 @@ def _check(state: State, spec: Optional[str] = None) -> None:
         raise Error(f"the state is one of {state['spec']}, and the hook is {spec}")
 
 
+def more_of(state: State, field: str) -> Any:
+    """What is beside the method's part."""
+    if not isinstance(state["more"], dict) or field not in state["more"]:
+        raise Error(f"the state has no '{field}': was it made by another class of gradwire?")
+    return state["more"][field]
+
+
 def method_bytes(state: State) -> Optional[bytes]:
     """The method's part, as the library takes it; nothing where no step was done."""
     packed = state["method"]
+    if packed is not None and not isinstance(packed, torch.Tensor):
+        raise Error(f"the method's part of a state is a tensor, not a {type(packed).__name__}")
     return None if packed is None else packed.cpu().numpy().tobytes()
 
 
@@ -78,8 +87,10 @@ def reshare(states: Sequence[State], rank: int, ranks: int) -> State:
     Memories of workers keep their mean, those that all ranks share are taken over, and those of
     owners are dealt out anew. :meth:`Hook.load_state_dict` does this for a list of states.
     """
-    if not states:
-        raise Error("there is no state to go on from")
+    if not isinstance(states, (list, tuple)) or not states:
+        raise Error("reshare takes the list of the states of all old ranks, in their order")
+    if not all(isinstance(number, int) for number in (rank, ranks)) or not 0 <= rank < ranks:
+        raise Error(f"there is no rank {rank!r} among {ranks!r}")
     _check(states[0])
     for state in states:
         _check(state, states[0]["spec"])

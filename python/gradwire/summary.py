@@ -1,8 +1,5 @@
-"""What was done so far: as numbers, as a table for people, and what it was, for the record."""
+"""What was done so far: as numbers, and as a table for people."""
 
-import json
-import os
-import sys
 from typing import Any, Dict, List, Optional, Sequence
 
 import torch
@@ -55,7 +52,7 @@ def summary_of(stats: Dict[str, Any]) -> str:
         f"  memory {_bytes(stats['memory_bytes'])}",
     ]
     if stats["poisoned"]:
-        lines.append(f"  {stats['poisoned']:,} steps had a NaN or an infinity, and were not remembered")
+        lines.append(f"  {stats['poisoned']:,} steps had a NaN or an infinity: where it was, nothing was remembered")
     if stats["uploads_skipped"]:
         lines.append(f"  {stats['uploads_skipped']:,} uploads were not needed")
     lines.append("")
@@ -103,14 +100,3 @@ def _compared(ring: float, sent: float) -> str:
     ratio = ring / sent
     times = f"{ratio:.3g} times less" if ratio >= 1 else f"{1 / ratio:.3g} times more"
     return f", {times} than a ring allreduce of floats"
-
-
-def description_of(model: torch.nn.Module) -> str:
-    """What is run, as JSON."""
-    return json.dumps(
-        {
-            "program": os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "python",
-            "model": type(model).__name__,
-            "torch": torch.__version__,
-        }
-    )

@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from typing import Callable, Optional
+from typing import Any, Callable, List, Optional
 
 
 class Worker:
@@ -21,6 +21,23 @@ class Worker:
         done = threading.Event()
         self._tasks.put(done.set)
         done.wait()
+
+    def call(self, task: Callable[[], Any]) -> Any:
+        """What the task returns, after everything that was put; here it may raise."""
+        results: List[Any] = []
+        failures: List[BaseException] = []
+
+        def run() -> None:
+            try:
+                results.append(task())
+            except BaseException as error:  # it is for who waits
+                failures.append(error)
+
+        self.put(run)
+        self.wait()
+        if failures:
+            raise failures[0]
+        return results[0]
 
     def stop(self, seconds: Optional[float] = None) -> bool:
         """After what was put. Whether it has come to its end within that time."""

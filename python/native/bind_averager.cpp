@@ -106,7 +106,7 @@ py::dict to_dict(const Totals& totals) {
 }
 
 // What a method is like for these tensors, without peers. Throws what making it would.
-py::dict probe(const std::string& spec, const NamedShapes& shapes) {
+py::dict probe(const std::string& spec, const NamedShapes& shapes, const std::string& topology) {
   learned::register_lgc();
   MethodTraits traits;
   std::string canonical;
@@ -115,7 +115,8 @@ py::dict probe(const std::string& spec, const NamedShapes& shapes) {
     const py::gil_scoped_release released;
     InProcessWorld world(1);
     Communicator alone(world.join(0), {});
-    const auto method = make_method(alone, tensors_of(shapes), spec, {});
+    const auto method =
+        make_method(alone, tensors_of(shapes), spec, {.topology = topology_of(topology)});
     traits = method->traits();
     canonical = method->spec();
     memory_bytes = method->memory_bytes();
@@ -154,7 +155,8 @@ Averager::Options options_of(const py::kwargs& given) {
 }  // namespace
 
 void bind_averager(py::module_& module) {
-  module.def("probe", &probe, py::arg("spec"), py::arg("tensors"));
+  module.def("probe", &probe, py::arg("spec"), py::arg("tensors"),
+             py::arg("topology"));
   py::class_<BoundAverager>(module, "Averager")
       .def(py::init([](const py::kwargs& given) {
         const Averager::Options options = options_of(given);

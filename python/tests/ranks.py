@@ -1,7 +1,7 @@
 """Ranks for tests: processes that play a scenario together, and what each of them returns.
 
-A scenario is a function of scenarios.py. It is called on every rank with the process group made, and
-what it returns goes to the test as JSON. Ranks that hang are killed.
+A scenario is a function of one of the modules of that name. It is called on every rank with the
+process group made, and what it returns goes to the test as JSON. Ranks that hang are killed.
 """
 
 import json
@@ -16,7 +16,7 @@ from typing import Any, List
 SECONDS_MAX = 240
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -39,13 +39,13 @@ def play(scenario: str, ranks: int, **arguments: Any) -> List[Ended]:
             os.environ,
             WORLD_SIZE=str(ranks),
             MASTER_ADDR="127.0.0.1",
-            MASTER_PORT=str(_free_port()),
+            MASTER_PORT=str(free_port()),
             OPENBLAS_NUM_THREADS="1",
             OMP_NUM_THREADS="1",
         )
         for rank in range(ranks):
             errors = open(Path(directory) / f"errors{rank}", "w+")
-            call = [sys.executable, str(Path(__file__).parent / "scenarios.py"), scenario]
+            call = [sys.executable, str(Path(__file__).parent / "player.py"), scenario]
             call += [json.dumps(arguments), str(Path(directory) / f"result{rank}")]
             process = subprocess.Popen(call, env=dict(environment, RANK=str(rank)), stderr=errors)
             processes.append((process, errors))

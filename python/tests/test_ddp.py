@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from ranks import play, results
+from ranks import free_port, play, results
 
 SPECS = (
     "none",
@@ -222,6 +222,33 @@ class Ends(unittest.TestCase):
         self.assertIn("it has left", ended[0].result["what"])
 
 
+    def test_forked_ranks_leave_in_order(self):
+        with tempfile.TemporaryDirectory() as directory:
+            run = Path(directory) / "run"
+            arguments = {"directory": str(run), "port": free_port()}
+            self.assertEqual(results("forked", 1, **arguments), [[0, 0]])
+            self.assertEqual(len((run / "steps.jsonl").read_text().splitlines()), 30)
+
+
+class Steps(unittest.TestCase):
+    def test_a_state_is_saved_between_steps_only(self):
+        for result in results("saved_in_a_step", 2):
+            self.assertEqual(result["between"], 1)
+            self.assertEqual(len(result["messages"]), 4)
+            for message in result["messages"][1:3]:
+                self.assertIn("can only be saved between steps", message)
+
+    def test_models_can_be_copied(self):
+        for result in results("copied", 2):
+            self.assertEqual(result, {"steps": 1, "parameters": 12})
+
+    def test_memories_follow_one_learning_rate(self):
+        for result in results("rates", 2, changes=[0.5, 0.5, 0.5, 0.5]):
+            self.assertEqual(result, "2 steps")
+        for result in results("rates", 2, changes=[0.5, 1, 0.5, 0.5]):
+            self.assertIn("by factors of their own", result)
+
+
 class WrongCalls(unittest.TestCase):
     def test_messages_say_what_to_do(self):
         for messages in results("wrong_calls", 2):
@@ -243,6 +270,11 @@ class WrongCalls(unittest.TestCase):
                 "timeout": "timeout= takes seconds",
                 "optimizer": "takes a torch.optim.Optimizer, not a Net",
                 "nothing": "give what hook.state_dict() returned",
+                "no text": "a spec is a text such as",
+                "ring": "ring",
+                "flag": "overwrite= takes True or False",
+                "remark": "loss= takes a number",
+                "reshare": "there is no rank 5 among 2",
             }.items():
                 with self.subTest(call):
                     self.assertIn(part, messages[call])

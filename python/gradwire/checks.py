@@ -1,0 +1,49 @@
+"""Checks of arguments that many calls have. Each message says what, where, and what to do."""
+
+import math
+import os
+from typing import Any
+
+from .errors import Error
+
+
+def check_seed(seed: Any) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
+        raise Error(f"seed= takes a whole number from 0 to 2^64 - 1, not {seed!r}")
+
+
+def check_timeout(timeout: Any) -> None:
+    """In seconds."""
+    is_number = isinstance(timeout, (int, float)) and math.isfinite(timeout)
+    if not is_number or not 0.1 <= timeout <= 1e6:
+        raise Error(f"timeout= takes seconds from 0.1 to 1,000,000, not {timeout!r}")
+
+
+def check_spec(spec: Any) -> None:
+    if not isinstance(spec, str):
+        raise Error(f"a spec is a text such as 'ef(topk(1%))', not a {type(spec).__name__}")
+
+
+def check_place(topology: Any, interface: Any, record: Any, overwrite: Any) -> None:
+    """How ranks are connected, and where their record goes."""
+    if not isinstance(topology, str):
+        raise Error(f"topology= takes a name such as 'auto', not {topology!r}")
+    if interface is not None and not isinstance(interface, str):
+        raise Error(f"interface= takes a name such as 'eth0', not {interface!r}")
+    if record is not None and not isinstance(record, (str, os.PathLike)):
+        raise Error(f"record= takes the path of a directory, not {record!r}")
+    if not isinstance(overwrite, bool):
+        raise Error(f"overwrite= takes True or False, not {overwrite!r}")
+
+
+def check_remark(loss: Any, samples: Any, test_loss: Any, accuracy: Any) -> None:
+    """Of what a program logs of a step."""
+    for name, value in (("loss", loss), ("test_loss", test_loss), ("accuracy", accuracy)):
+        if value is not None and (isinstance(value, bool) or not _is_number(value)):
+            raise Error(f"{name}= takes a number, not {value!r}")
+    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
+        raise Error(f"samples= takes a whole number from 1 on, not {samples!r}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) or hasattr(value, "__float__")
