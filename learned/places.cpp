@@ -81,14 +81,14 @@ Decoded<Places> PlaceMessage::read(std::span<const std::byte> message) {
   std::size_t first = 0;
   for (const std::size_t elements : elements_) {
     if (message.size() - at < kLengthBytes)
-      return Unexpected(DecodeError{"it ends within a length", at});
+      return Unexpected{DecodeError{"it ends within a length", at}};
     const auto length = load_le<std::uint32_t>(message, at);
     at += kLengthBytes;
-    if (message.size() - at < length) return Unexpected(DecodeError{"it ends within a layer", at});
+    if (message.size() - at < length) return Unexpected{DecodeError{"it ends within a layer", at}};
     const auto layer = std::span(decoded_).first(elements);
     const auto decoded = codec_->decode(message.subspan(at, length), layer, workspace_);
     if (!decoded)
-      return Unexpected(DecodeError{decoded.error().what, at + decoded.error().byte_offset});
+      return Unexpected{DecodeError{decoded.error().what, at + decoded.error().byte_offset}};
     at += length;
     std::vector<Place> some;
     for (std::size_t i = 0; i < elements; ++i) {
@@ -96,7 +96,7 @@ Decoded<Places> PlaceMessage::read(std::span<const std::byte> message) {
       some.push_back({static_cast<std::uint32_t>(first + i), layer[i]});
     }
     if (some.size() > places_max(elements)) {
-      return Unexpected(DecodeError{"it has more places than the share allows", at});
+      return Unexpected{DecodeError{"it has more places than the share allows", at}};
     }
     // The largest units first, and equals by index.
     std::ranges::stable_sort(some, std::ranges::greater{},
@@ -107,7 +107,7 @@ Decoded<Places> PlaceMessage::read(std::span<const std::byte> message) {
     }
     first += elements;
   }
-  if (at != message.size()) return Unexpected(DecodeError{"bytes follow the last layer", at});
+  if (at != message.size()) return Unexpected{DecodeError{"bytes follow the last layer", at}};
   return places;
 }
 

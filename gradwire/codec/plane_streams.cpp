@@ -101,7 +101,7 @@ void split(const Plane& plane, std::size_t count, BlockSymbols& block,
   }
 }
 
-void join(const Plane& plane, std::size_t count, std::span<const std::uint8_t* const> streams,
+void join(const Plane& plane, std::size_t count, std::span<std::uint8_t* const> streams,
           BlockSymbols& block) {
   const auto [symbols, width] = raw_symbols(plane, block);
   if (plane.kind == Plane::Kind::exponents) {

@@ -25,7 +25,7 @@ std::size_t stream_bytes(const Plane& plane, std::size_t k, std::size_t count);
 // Stream k of the block goes to, or comes from, streams[k].
 void split(const Plane& plane, std::size_t count, BlockSymbols& block,
            std::span<std::uint8_t* const> streams);
-void join(const Plane& plane, std::size_t count, std::span<const std::uint8_t* const> streams,
+void join(const Plane& plane, std::size_t count, std::span<std::uint8_t* const> streams,
           BlockSymbols& block);
 
 // Condenses stream k of a chunk of `count` elements in place, and returns the bytes that are left.

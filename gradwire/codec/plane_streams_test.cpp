@@ -70,8 +70,7 @@ TEST(PlaneStreams, GroupsOfZerosAreLeftOut) {
       std::fill(relative.begin() + static_cast<std::ptrdiff_t>(left), relative.end(), 0x77);
       ASSERT_EQ(condensed_bytes(kExponents, 1, count, streams), left);
       restore(kExponents, 1, count, streams);
-      const std::array<const std::uint8_t*, 2> found = {largest.data(), relative.data()};
-      join(kExponents, count, found, block);
+      join(kExponents, count, streams, block);
       EXPECT_EQ(Stream(block.symbols, block.symbols + count), exponents) << count;
     }
   }
