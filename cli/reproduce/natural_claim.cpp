@@ -280,7 +280,7 @@ Json time_on_link(Workbench& bench, const std::string& method) {
   const auto record = train_on_shaped_link(
       {.arguments = {"--model", "mlp(hidden=512)", "--data", "fashion-mnist", "--method", method,
                      "--batch", "32", "--steps", std::to_string(steps)},
-       .directory = bench.directory() / "runs" / ("link-" + method)});
+       .directory = bench.runs_directory() / ("link-" + method)});
   return {{"seconds", record.seconds.total},
           {"accuracy", record.final.accuracy.value_or(0)},
           {"steps", steps}};

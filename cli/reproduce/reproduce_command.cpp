@@ -132,6 +132,9 @@ void write_document_of_all(const ReproduceOptions& options, const Console& conso
 
 void run(const ReproduceOptions& options, const Console& console) {
   check(options);
+  if (!options.data_directory.empty() && options.name != "all" && options.name != "diana") {
+    fmt::print(console.err, "{} reads nothing from --data-dir\n", options.name);
+  }
   const StopRequest stop;
   std::vector<KeptClaim> kept;
   try {

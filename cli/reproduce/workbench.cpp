@@ -19,9 +19,6 @@
 namespace gradwire::cli {
 namespace {
 
-constexpr const char* kTrials = "trials";
-constexpr const char* kRuns = "runs";
-
 void make_directory(const std::filesystem::path& directory) {
   std::error_code failure;
   std::filesystem::create_directories(directory, failure);
@@ -57,8 +54,16 @@ double Workbench::Pieces::seconds_left() const {
 
 Workbench::Workbench(WorkbenchOptions options, const Console& console)
     : options_(std::move(options)), console_(console) {
-  make_directory(options_.directory / kTrials);
-  make_directory(options_.directory / kRuns);
+  make_directory(trials_directory());
+  make_directory(runs_directory());
+}
+
+std::filesystem::path Workbench::trials_directory() const {
+  return options_.directory / (is_quick() ? "quick-trials" : "trials");
+}
+
+std::filesystem::path Workbench::runs_directory() const {
+  return options_.directory / (is_quick() ? "quick-runs" : "runs");
 }
 
 void Workbench::expect(std::size_t trials, std::size_t runs) {
@@ -78,7 +83,7 @@ void Workbench::begin(const std::string& name) const {
 }
 
 std::filesystem::path Workbench::trial_path(const std::string& name) const {
-  return options_.directory / kTrials / (safe_name(name) + ".json");
+  return trials_directory() / (safe_name(name) + ".json");
 }
 
 bool Workbench::keeps_trial(const std::string& name) const {
@@ -113,7 +118,7 @@ Json Workbench::trial(const std::string& name, const std::function<Json()>& work
 FinishedRun Workbench::train(const std::string& name, TrainOptions options,
                              const std::string& method) {
   check_options(options, {method});
-  const RunPlan plan{method, options_.directory / kRuns / safe_name(name)};
+  const RunPlan plan{method, runs_directory() / safe_name(name)};
   const bool is_kept = std::filesystem::exists(plan.directory / record::kRunFile);
   const WorkerPlace place{.size =
                               options.workers.workers.value_or(options.workers.workers_default)};

@@ -3,6 +3,9 @@
 //
 //   DIR/trials/NAME.json   small results
 //   DIR/runs/NAME          training runs, as `gradwire train` leaves them, without checkpoints
+//
+// Those of a quick reproduction are in quick-trials and quick-runs, so that none is taken for one
+// of full size.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +38,7 @@ class Workbench {
   const std::filesystem::path& data_directory() const { return options_.data_directory; }
   // Of this claim, for files that it needs beside trials and runs.
   const std::filesystem::path& directory() const { return options_.directory; }
+  std::filesystem::path runs_directory() const;
 
   // How many pieces of work there will be, for the time that is left. Called first.
   void expect(std::size_t trials, std::size_t runs);
@@ -69,6 +73,7 @@ class Workbench {
     double seconds_left() const;
   };
 
+  std::filesystem::path trials_directory() const;
   std::filesystem::path trial_path(const std::string& name) const;
   void begin(const std::string& name) const;
 

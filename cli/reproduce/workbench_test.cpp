@@ -60,7 +60,7 @@ TEST_F(WorkbenchTest, TrialThatFailedIsDoneAgain) {
 
 TEST_F(WorkbenchTest, DamagedTrialIsRefused) {
   Workbench here = bench();
-  write_text(directory_ / "out/trials/a.json", "[]");
+  write_text(directory_ / "out/quick-trials/a.json", "[]");
   const auto error = message_of<FileError>([&] { here.trial("a", [] { return Json(1); }); });
   EXPECT_TRUE(contains(error, "a.json: is no trial")) << error;
 }
