@@ -73,6 +73,19 @@ def state_path(directory, rank):
     return Path(directory) / f"rank{rank}.pt"
 
 
+def load_newest(directory, rank, size):
+    """The newest state that all ranks have. A kill between two ranks' writing leaves one of them a
+    step behind, so each keeps the state before its last one, too."""
+    path = state_path(directory, rank)
+    found = [torch.load(one) for one in (path, path.with_suffix(".before")) if one.exists()]
+    steps = [None] * size
+    dist.all_gather_object(steps, [state["step"] for state in found])
+    common = set.intersection(*map(set, steps))
+    if not common:
+        raise SystemExit(f"{directory} has no state that all {size} ranks have: it has {steps}")
+    return next(state for state in found if state["step"] == max(common))
+
+
 def train(options):
     """One worker. Returns the accuracy on the test set."""
     rank, size = dist.get_rank(), dist.get_world_size()
@@ -96,7 +109,7 @@ def train(options):
     steps_an_epoch = len(labels) // (size * options.batch)
     first = 0
     if options.resume:
-        saved = torch.load(state_path(options.state, rank))
+        saved = load_newest(options.state, rank, size)
         model.load_state_dict(saved["model"])
         first = saved["step"]
         if hook:
@@ -139,6 +152,8 @@ def save(directory, rank, model, hook, step):
     if hook:
         state["gradwire"] = hook.state_dict()  # <- gradwire
     torch.save(state, path.with_suffix(".new"))
+    if path.exists():
+        path.replace(path.with_suffix(".before"))
     path.with_suffix(".new").rename(path)
 
 
