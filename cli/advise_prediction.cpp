@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "gradwire/core/check.h"
-#include "gradwire/method/powersgd_tensor.h"
+#include "gradwire/method/powersgd/low_rank_tensor.h"
 #include "gradwire/method/step_order.h"
 
 namespace gradwire::cli {

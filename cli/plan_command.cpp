@@ -15,7 +15,7 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "gradwire/kernel/sums.h"
-#include "gradwire/method/layer_plan.h"
+#include "gradwire/method/lgreco/layer_plan.h"
 #include "record/gradient_files.h"
 
 namespace gradwire::cli {

@@ -24,7 +24,7 @@ std::uint64_t weight_of(std::uint32_t random) {
 
 }  // namespace
 
-std::vector<TensorShape> model_tensors(std::size_t elements, std::size_t tensors) {
+std::vector<TensorSize> model_tensors(std::size_t elements, std::size_t tensors) {
   GW_CHECK(0 < tensors && tensors <= elements);
   GW_CHECK(elements < std::size_t{1} << (64 - kWeightBits));
   const RandomStream random = Rng{.purpose = Purpose::data}.stream(0, 0);
@@ -34,18 +34,18 @@ std::vector<TensorShape> model_tensors(std::size_t elements, std::size_t tensors
     weights.push_back(weight_of(random.at(static_cast<std::uint32_t>(i))));
     weights_sum += weights.back();
   }
-  std::vector<TensorShape> list;
+  std::vector<TensorSize> list;
   std::size_t left = elements;
   for (std::size_t i = 0; i < tensors; ++i) {
     list.push_back({.name = fmt::format("tensor {}", i),
                     .elements = 1 + (elements - tensors) * weights[i] / weights_sum});
     left -= list.back().elements;
   }
-  std::ranges::max_element(list, {}, &TensorShape::elements)->elements += left;
+  std::ranges::max_element(list, {}, &TensorSize::elements)->elements += left;
   return list;
 }
 
-std::vector<MethodTensor> as_matrices(const std::vector<TensorShape>& tensors) {
+std::vector<MethodTensor> as_matrices(const std::vector<TensorSize>& tensors) {
   constexpr std::size_t kRowsMin = 8;
   std::vector<MethodTensor> matrices;
   for (const auto& [name, elements] : tensors) {

@@ -15,7 +15,7 @@ TEST(ModelTensors, HoldAllElementsAndNoneIsEmpty) {
       ASSERT_EQ(list.size(), tensors);
       std::size_t sum = 0;
       std::set<std::string> names;
-      for (const TensorShape& tensor : list) {
+      for (const TensorSize& tensor : list) {
         EXPECT_GE(tensor.elements, 1u);
         sum += tensor.elements;
         names.insert(tensor.name);
@@ -28,7 +28,7 @@ TEST(ModelTensors, HoldAllElementsAndNoneIsEmpty) {
 
 TEST(ModelTensors, DifferInSizeByDecades) {
   const auto list = model_tensors(11'000'000, 300);
-  const auto [least, most] = std::ranges::minmax(list, {}, &TensorShape::elements);
+  const auto [least, most] = std::ranges::minmax(list, {}, &TensorSize::elements);
   EXPECT_GT(most.elements, 10'000 * least.elements);
 }
 

@@ -41,7 +41,7 @@ convex::ExperimentOptions experiment_options(const TrainOptions& options,
       .split = data::parse_split(options.split),
       .ranks = place.size,
       .seed = options.seed};
-  if (options.workers.dedicated_server) experiment.silent_rank = options.workers.server_rank();
+  if (options.workers.dedicated_server) experiment.dedicated_server = options.workers.server_rank();
   return experiment;
 }
 

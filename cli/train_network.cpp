@@ -55,10 +55,10 @@ data::SourceOptions source_options(const TrainOptions& options) {
           .augment = !options.network.no_augmentation};
 }
 
-train::LessonOptions lesson_options(const TrainOptions& options, const WorkerPlace& place,
-                                    bool is_text) {
+train::TaskOptions task_options(const TrainOptions& options, const WorkerPlace& place,
+                                bool is_text) {
   const NetworkOptions& network = options.network;
-  train::LessonOptions lesson{
+  train::TaskOptions task{
       .model = options.model,
       .split = data::parse_split(options.split),
       .ranks = place.size,
@@ -72,19 +72,19 @@ train::LessonOptions lesson_options(const TrainOptions& options, const WorkerPla
       .operation_threads = network.threads.value_or(
           std::max<std::size_t>(machine_threads() / workers_here(place), 1)),
       .seed = options.seed};
-  const bool is_sgd = lesson.optimiser.kind == train::OptimiserOptions::Kind::sgd;
-  lesson.learning_rate = network.learning_rate.value_or(is_sgd ? 0.05 : 0.001);
-  if (options.workers.dedicated_server) lesson.silent_rank = options.workers.server_rank();
-  return lesson;
+  const bool is_sgd = task.optimiser.kind == train::OptimiserOptions::Kind::sgd;
+  task.learning_rate = network.learning_rate.value_or(is_sgd ? 0.05 : 0.001);
+  if (options.workers.dedicated_server) task.dedicated_server = options.workers.server_rank();
+  return task;
 }
 
 // What a run that goes on must have the same.
 Json same_configuration(const TrainOptions& options, const std::string& method,
-                        const train::Lesson& lesson, std::uint64_t steps) {
-  const train::LessonOptions& how = lesson.options;
+                        const train::Task& task, std::uint64_t steps) {
+  const train::TaskOptions& how = task.options;
   Json configuration = {{"model", train::check_model(how.model)},
-                        {"data", lesson.source->name()},
-                        {"data_checksum", record::hash_text(lesson.source->checksum())},
+                        {"data", task.source->name()},
+                        {"data_checksum", record::hash_text(task.source->checksum())},
                         {"split", how.split.spec()},
                         {"method", check_method(method)},
                         {"workers", how.ranks},
@@ -106,10 +106,10 @@ Json same_configuration(const TrainOptions& options, const std::string& method,
   return configuration;
 }
 
-std::uint64_t steps_of(const TrainOptions& options, const train::Lesson& lesson) {
+std::uint64_t steps_of(const TrainOptions& options, const train::Task& task) {
   if (options.steps) return *options.steps;
   const double epochs = options.network.epochs.value_or(kEpochsUsual);
-  const double steps = std::ceil(epochs * static_cast<double>(lesson.steps_per_epoch()));
+  const double steps = std::ceil(epochs * static_cast<double>(task.steps_per_epoch()));
   return std::max<std::uint64_t>(static_cast<std::uint64_t>(steps), 1);
 }
 
@@ -122,10 +122,10 @@ train::RecordedSteps recorded_steps(const TrainOptions& options, std::uint64_t s
 }
 
 train::TrainingOptions training_options(const TrainOptions& options, const RunPlan& plan,
-                                        const train::Lesson& lesson) {
-  const std::uint64_t steps = steps_of(options, lesson);
+                                        const train::Task& task) {
+  const std::uint64_t steps = steps_of(options, task);
   const std::uint64_t evaluate_every = options.network.evaluate_every.value_or(
-      std::min(lesson.steps_per_epoch(), std::max<std::uint64_t>(steps / kEvaluationsLeast, 1)));
+      std::min(task.steps_per_epoch(), std::max<std::uint64_t>(steps / kEvaluationsLeast, 1)));
   return {.method = plan.method,
           .exchange = {.topology = options.workers.topology(),
                        .server = options.workers.server_rank(),
@@ -137,16 +137,16 @@ train::TrainingOptions training_options(const TrainOptions& options, const RunPl
           .checkpoint_every = options.checkpoint_every.value_or(evaluate_every),
           .checkpoints_kept = options.network.keep,
           .resume = options.resume,
-          .configuration = same_configuration(options, plan.method, lesson, steps),
+          .configuration = same_configuration(options, plan.method, task, steps),
           .wants_stop = StopRequest::is_made};
 }
 
 // One run on rank 0, and its record.
 class FirstRank {
  public:
-  FirstRank(const TrainOptions& options, const train::Lesson& lesson, const WorkerPlace& place,
+  FirstRank(const TrainOptions& options, const train::Task& task, const WorkerPlace& place,
             const Console& console)
-      : options_(options), lesson_(lesson), place_(place), console_(console) {}
+      : options_(options), task_(task), place_(place), console_(console) {}
 
   // Nothing where the run was stopped.
   std::optional<FinishedRun> run(Communicator& communicator, train::TrainingOptions training) {
@@ -155,7 +155,7 @@ class FirstRank {
       prepare_directory(training.directory, options_, resumed_from, training.configuration);
     };
     training.on_report = [&](const train::Report& report) { live.show(report); };
-    train::TrainingResult result = train::train(communicator, lesson_, training);
+    train::TrainingResult result = train::train(communicator, task_, training);
     if (result.steps_done < training.steps) {
       stopped_ = fmt::format("stopped after step {} of {}; the checkpoint is in {}",
                              result.steps_done, training.steps, training.directory.string());
@@ -176,9 +176,9 @@ class FirstRank {
   record::RunRecord make_record(const train::TrainingOptions& training,
                                 const train::TrainingResult& result) const {
     Json configuration = training.configuration;
-    configuration["steps_per_epoch"] = lesson_.steps_per_epoch();
-    configuration["train_samples"] = lesson_.source->size(data::Part::train);
-    configuration["test_samples"] = lesson_.source->size(data::Part::test);
+    configuration["steps_per_epoch"] = task_.steps_per_epoch();
+    configuration["train_samples"] = task_.source->size(data::Part::train);
+    configuration["test_samples"] = task_.source->size(data::Part::test);
     configuration["topology"] = name(result.topology);
     configuration["transport"] = name(place_.transport);
     configuration["resumed_from"] = result.resumed_from;
@@ -194,7 +194,7 @@ class FirstRank {
   }
 
   const TrainOptions& options_;
-  const train::Lesson& lesson_;
+  const train::Task& task_;
   const WorkerPlace& place_;
   const Console& console_;
   std::string stopped_;
@@ -210,26 +210,26 @@ std::vector<FinishedRun> run_network(const TrainOptions& options, std::span<cons
   if (!is_text && (options.network.words || options.network.context)) {
     throw UsageError("--context and --words are for text, and " + source->name() + " is none");
   }
-  const train::Lesson lesson(source, lesson_options(options, place, is_text));
-  recorded_steps(options, steps_of(options, lesson));  // refused before workers meet
-  FirstRank first(options, lesson, place, console);
+  const train::Task task(source, task_options(options, place, is_text));
+  recorded_steps(options, steps_of(options, task));  // refused before workers meet
+  FirstRank first(options, task, place, console);
   std::vector<FinishedRun> runs;
   std::atomic<bool> is_stopped = false;
   run_workers(
       workers_options(options.workers, place, options.seed), [&](Communicator& communicator) {
         if (plans.size() > 1) {  // none is done in vain because another one cannot be
           for (const RunPlan& plan : plans) {
-            train::check_training(communicator, lesson, training_options(options, plan, lesson));
+            train::check_training(communicator, task, training_options(options, plan, task));
           }
         }
         for (const RunPlan& plan : plans) {
-          const auto training = training_options(options, plan, lesson);
+          const auto training = training_options(options, plan, task);
           if (options.resume && take_finished(communicator, plan.directory, training.configuration,
                                               training.steps, runs)) {
             continue;
           }
           if (communicator.rank() != 0) {
-            const auto result = train::train(communicator, lesson, training);
+            const auto result = train::train(communicator, task, training);
             if (result.steps_done < training.steps) is_stopped = true;
           } else if (auto run = first.run(communicator, training)) {
             runs.push_back(std::move(*run));

@@ -25,7 +25,7 @@ struct WorkerOptions {
 
   Topology topology() const { return topology_of(topology_name); }
   std::size_t server_rank() const { return server.value_or(0); }
-  std::chrono::seconds silence_max() const { return std::chrono::seconds(deadline_seconds); }
+  std::chrono::seconds peer_timeout() const { return std::chrono::seconds(deadline_seconds); }
 };
 
 void add_worker_options(CLI::App& app, WorkerOptions& options);

@@ -48,7 +48,7 @@ void run_worker(const std::function<std::unique_ptr<Transport>()>& make_transpor
   try {
     communicator = std::make_unique<Communicator>(
         make_transport(),
-        CommunicatorOptions{.run = run_number(options), .silence_max = options.silence_max});
+        CommunicatorOptions{.run = run_number(options), .peer_timeout = options.peer_timeout});
     work(*communicator);
     communicator->close();
   } catch (...) {
@@ -74,7 +74,7 @@ std::unique_ptr<Transport> make_process_transport(const WorkersOptions& options)
                                 .master_host = place.master_host,
                                 .master_port = place.master_port,
                                 .interface = options.interface,
-                                .start_time_max = options.silence_max});
+                                .start_time_max = options.peer_timeout});
   }
   GW_CHECK(place.transport == TransportKind::mpi);
   auto transport = make_mpi_transport();
@@ -93,7 +93,7 @@ WorkersOptions workers_options(const WorkerOptions& given, const WorkerPlace& pl
                                std::uint64_t seed) {
   return {.place = place,
           .interface = given.interface,
-          .silence_max = given.silence_max(),
+          .peer_timeout = given.peer_timeout(),
           .seed = seed};
 }
 

@@ -16,8 +16,8 @@ namespace gradwire::cli {
 
 struct WorkersOptions {
   WorkerPlace place;
-  std::string interface = {};                    // of the network, for Gloo; empty: found out
-  std::chrono::milliseconds silence_max{60000};  // also the longest wait for ranks at the start
+  std::string interface = {};                     // of the network, for Gloo; empty: found out
+  std::chrono::milliseconds peer_timeout{60000};  // also the longest wait for ranks at the start
   std::uint64_t seed = 0;
 };
 

@@ -26,7 +26,8 @@ function(add_room_test name room)
 endfunction()
 
 foreach(room IN LISTS rooms)
-  add_room_test(${room}_test gradwire/${room})
+  cmake_path(GET room FILENAME name)  # lgreco_test for method/lgreco
+  add_room_test(${name}_test gradwire/${room})
 endforeach()
 add_room_test(rooms_test tests)
 

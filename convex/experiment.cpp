@@ -16,11 +16,11 @@ data::Dataset prepare(data::Dataset data, Loss loss) {
 
 std::vector<data::Shard> shards_by_rank(const data::Dataset& data,
                                         const ExperimentOptions& options) {
-  const std::size_t workers = options.ranks - (options.silent_rank ? 1 : 0);
+  const std::size_t workers = options.ranks - (options.dedicated_server ? 1 : 0);
   std::vector<data::Shard> shards =
       data::split_rows(options.split, data.labels, workers, options.seed);
-  if (options.silent_rank) {
-    shards.insert(shards.begin() + static_cast<std::ptrdiff_t>(*options.silent_rank),
+  if (options.dedicated_server) {
+    shards.insert(shards.begin() + static_cast<std::ptrdiff_t>(*options.dedicated_server),
                   data::Shard{});
   }
   return shards;
@@ -34,7 +34,7 @@ Experiment::Experiment(data::Dataset data, const ExperimentOptions& options)
       problem_(data_, options.loss, options.l2.value(loss_smoothness_)),
       objective_{problem_, options.regulariser},
       shards_(shards_by_rank(data_, options)),
-      workers_(options.ranks - (options.silent_rank ? 1 : 0)),
+      workers_(options.ranks - (options.dedicated_server ? 1 : 0)),
       smoothness_(loss_smoothness_ + problem_.l2()) {
   if (!std::isfinite(loss_smoothness_) || loss_smoothness_ <= 0) {
     throw Error("the data have no slope to follow: all values are zero, or too large for doubles");

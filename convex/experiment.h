@@ -20,7 +20,7 @@ struct ExperimentOptions {
   Regulariser regulariser = {};
   data::Split split = {};
   std::size_t ranks = 1;
-  std::optional<std::size_t> silent_rank = {};  // a server that has no rows
+  std::optional<std::size_t> dedicated_server = {};  // a server that has no rows
   std::uint64_t seed = 1;
 };
 

@@ -96,7 +96,7 @@ TEST(TrainingThreads, UnevenAndEmptyShardsComeToTheSameOptimum) {
 
 TEST(TrainingThreads, ServerWithoutRowsOnlyAverages) {
   Trial trial;
-  trial.experiment.silent_rank = 1;
+  trial.experiment.dedicated_server = 1;
   trial.training.exchange = {
       .topology = Topology::server, .server = 1, .server_contributes = false};
   EXPECT_LT(*run(trial).final.gap, 1e-9);

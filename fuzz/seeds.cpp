@@ -342,7 +342,7 @@ void write_state_seeds(const std::filesystem::path& root) {
                     .numbers = {{"learning rate", 0.1}, {"steps", 1000}},
                     .blobs = {{"nothing", {}}, {"uploads", bytes_of("anything")}},
                     .is_reshared = false,
-                    .is_silent = false};
+                    .only_averages = false};
   seeds.write(to_bytes(state));
   state.is_reshared = true;
   state.arrays.clear();

@@ -30,7 +30,7 @@ class Autoencoder {
   void decode(std::span<const std::uint32_t> sums, std::size_t ranks, std::size_t decoder,
               std::span<float> values) const;
 
-  // A few steps of its optimiser; see Lesson.
+  // A few steps of its optimiser; see Task.
   void learn(std::span<const std::vector<float>> vectors, std::optional<std::size_t> author,
              std::uint64_t step);
 

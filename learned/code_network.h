@@ -39,7 +39,7 @@ struct NetworkOptions {
 };
 
 // What is learned from in a step.
-struct Lesson {
+struct Task {
   std::span<const std::vector<float>> vectors;  // of all ranks, equally long
 
   // Nothing: every vector has a code of its own, decoder 0 decodes them, and their mean from the
@@ -61,7 +61,7 @@ class CodeNetwork {
                       std::span<float> values) const = 0;
 
   // One step of its optimiser.
-  virtual void learn(const Lesson& lesson) = 0;
+  virtual void learn(const Task& task) = 0;
 
   // Weights and the optimiser's memory: all that the next step depends on, as so many numbers.
   virtual std::size_t numbers() const = 0;

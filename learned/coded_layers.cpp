@@ -59,14 +59,14 @@ CodedLayers::CodedLayers(Communicator& communicator, std::vector<MethodTensor> t
                                                : make_server_scheme(communicator, setup);
   const auto hub =
       method.topology == Topology::server ? std::optional(method.server) : std::nullopt;
-  leads_ = std::make_unique<Bulletin>(
-      communicator, Bulletin::Options{.name = "leader",
-                                      .bytes_max = kLeadHeaderBytes + message_.bytes_max() +
-                                                   scheme_->lead_bytes(message_.places_max()),
-                                      .hub = hub});
-  values_ = std::make_unique<Bulletin>(
+  leads_ = std::make_unique<AllGather>(
+      communicator, AllGather::Options{.name = "leader",
+                                       .bytes_max = kLeadHeaderBytes + message_.bytes_max() +
+                                                    scheme_->lead_bytes(message_.places_max()),
+                                       .hub = hub});
+  values_ = std::make_unique<AllGather>(
       communicator,
-      Bulletin::Options{
+      AllGather::Options{
           .name = "values", .bytes_max = message_.places_max() * sizeof(float), .hub = hub});
   note_learned();
 }

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "gradwire/collective/bulletin.h"
+#include "gradwire/collective/all_gather.h"
 #include "gradwire/collective/communicator.h"
 #include "gradwire/method/method.h"
 #include "gradwire/method/rate_unit.h"
@@ -24,7 +24,7 @@ namespace gradwire::learned {
 
 class CodedLayers {
  public:
-  // All ranks at once. Throws as Bulletin and the schemes do.
+  // All ranks at once. Throws as AllGather and the schemes do.
   CodedLayers(Communicator& communicator, std::vector<MethodTensor> tensors,
               const LgcOptions& options, const MethodOptions& method);
 
@@ -81,8 +81,8 @@ class CodedLayers {
   const std::vector<MethodTensor> tensors_;
   PlaceMessage message_;
   std::unique_ptr<Scheme> scheme_;
-  std::unique_ptr<Bulletin> leads_;
-  std::unique_ptr<Bulletin> values_;
+  std::unique_ptr<AllGather> leads_;
+  std::unique_ptr<AllGather> values_;
 
   // Of all tensors, one after the other.
   std::vector<float> wanted_;  // v

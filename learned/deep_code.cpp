@@ -78,18 +78,17 @@ class DeepCode final : public CodeNetwork {
     std::ranges::copy(span_of(row).first(values.size()), values.begin());
   }
 
-  void learn(const Lesson& lesson) override {
-    const std::size_t all = blocks_of(lesson.vectors.front().size());
+  void learn(const Task& task) override {
+    const std::size_t all = blocks_of(task.vectors.front().size());
     if (all == 0) return;
     const std::size_t some = std::min(all, kWindowBlocks);
-    const std::size_t first = draw_window(options_.seed, lesson.step, some, all);
+    const std::size_t first = draw_window(options_.seed, task.step, some, all);
     std::vector<torch::Tensor> stretches;
-    for (const std::vector<float>& vector : lesson.vectors) {
+    for (const std::vector<float>& vector : task.vectors) {
       stretches.push_back(as_row(std::span(vector).subspan(first * kBlock), some));
     }
     const torch::Tensor rows = torch::cat(stretches);
-    const torch::Tensor loss =
-        lesson.author ? loss_of_author(lesson, rows) : loss_of_all(lesson, rows);
+    const torch::Tensor loss = task.author ? loss_of_author(task, rows) : loss_of_all(task, rows);
     const torch::Tensor unit = rows.square().sum() + 1e-12;
     const auto slopes = torch::autograd::grad({loss / unit}, weights_, {}, {}, false, true);
     move(slopes);
@@ -144,29 +143,29 @@ class DeepCode final : public CodeNetwork {
   }
 
   // A code as it will be rounded, with noise in the place of rounding.
-  torch::Tensor noisy(const torch::Tensor& code, const Lesson& lesson) const {
+  torch::Tensor noisy(const torch::Tensor& code, const Task& task) const {
     torch::Tensor noise = torch::empty_like(code);
-    fill_random(options_.seed, lesson.step, "noise of a code", span_of(noise));
-    for (std::size_t c = 0; c < lesson.quantiser_steps.size(); ++c) {
-      noise.select(1, whole(c)).mul_(0.5F * lesson.quantiser_steps[c]);
+    fill_random(options_.seed, task.step, "noise of a code", span_of(noise));
+    for (std::size_t c = 0; c < task.quantiser_steps.size(); ++c) {
+      noise.select(1, whole(c)).mul_(0.5F * task.quantiser_steps[c]);
     }
     return code + noise;
   }
 
-  torch::Tensor loss_of_all(const Lesson& lesson, const torch::Tensor& rows) const {
-    const torch::Tensor code = noisy(encode_rows(rows), lesson);
+  torch::Tensor loss_of_all(const Task& task, const torch::Tensor& rows) const {
+    const torch::Tensor code = noisy(encode_rows(rows), task);
     const torch::Tensor decoded = decode_rows(torch::cat({code, code.mean(0, true)}), 0);
     return (decoded - torch::cat({rows, rows.mean(0, true)})).square().sum();
   }
 
-  torch::Tensor loss_of_author(const Lesson& lesson, const torch::Tensor& rows) const {
-    const std::size_t author = *lesson.author;
+  torch::Tensor loss_of_author(const Task& task, const torch::Tensor& rows) const {
+    const std::size_t author = *task.author;
     const torch::Tensor codes = encode_rows(rows);
-    const torch::Tensor code = noisy(codes.narrow(0, whole(author), 1).contiguous(), lesson);
+    const torch::Tensor code = noisy(codes.narrow(0, whole(author), 1).contiguous(), task);
     const auto count = static_cast<double>(rows.size(0));
     torch::Tensor loss =
         double{kAlikeWeight} * count * (codes - codes.mean(0, true)).square().sum();
-    for (std::size_t i = 0; i < lesson.vectors.size(); ++i) {
+    for (std::size_t i = 0; i < task.vectors.size(); ++i) {
       const std::size_t which = i == author ? options_.decoders - 1 : i;
       loss = loss + (decode_rows(code, which) - rows.narrow(0, whole(i), 1)).square().sum();
     }

@@ -19,8 +19,8 @@
 namespace gradwire::learned {
 namespace {
 
-void check_fit(const LgcOptions& lgc, const std::vector<Way>& ways, std::size_t elements,
-               const MethodOptions& options) {
+void check_options(const LgcOptions& lgc, const std::vector<Way>& ways, std::size_t elements,
+                   const MethodOptions& options) {
   if (options.topology == Topology::server && !options.server_contributes) {
     throw Error(lgc.spec + " needs gradients on the server, too: it is a leader in its turn");
   }
@@ -86,7 +86,7 @@ Lgc::Lgc(Communicator& communicator, std::vector<MethodTensor> tensors, const Lg
       ways_(ways_of(tensors_)),
       order_(tensors_),
       phases_(lgc.phases) {
-  check_fit(lgc_, ways_, total_elements(tensors_), options);
+  check_options(lgc_, ways_, total_elements(tensors_), options);
   for (std::size_t i = 0; i < ways_.size(); ++i) {
     const auto before = std::span(ways_).first(i);
     place_of_.push_back(static_cast<std::size_t>(std::ranges::count(before, ways_[i])));
@@ -225,7 +225,7 @@ void Lgc::load(const MethodState& state) {
   GW_CHECK(!order_.is_begun());
   MethodState ours = description();
   ours.topology = state.topology;  // what is remembered means the same on all
-  gradwire::check_fit(ours, state);
+  gradwire::check_state_fits(ours, state);
   Phases phases = phases_;
   phases.load(state);
   coded_->check(state);

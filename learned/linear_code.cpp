@@ -86,24 +86,24 @@ class LinearCode final : public CodeNetwork {
     std::ranges::copy(row.inside().first(values.size()), values.begin());
   }
 
-  void learn(const Lesson& lesson) override {
-    const std::size_t all = blocks_of(lesson.vectors.front().size());
+  void learn(const Task& task) override {
+    const std::size_t all = blocks_of(task.vectors.front().size());
     if (all == 0) return;
     const std::size_t some = std::min(all, kWindowBlocks);
-    const std::size_t first = draw_window(options_.seed, lesson.step, some, all);
+    const std::size_t first = draw_window(options_.seed, task.step, some, all);
     std::vector<Row> rows;
     double squares = 0;
-    for (const std::vector<float>& vector : lesson.vectors) {
+    for (const std::vector<float>& vector : task.vectors) {
       rows.emplace_back(vector, first, some);
       for (const float value : rows.back().inside()) squares += double{value} * double{value};
     }
     if (!(squares > 0)) return;
     std::ranges::fill(slopes_, 0.0F);
     const float unit = static_cast<float>(2 / squares);
-    if (lesson.author) {
-      learn_from_author(lesson, rows, unit);
+    if (task.author) {
+      learn_from_author(task, rows, unit);
     } else {
-      learn_from_all(lesson, rows, unit);
+      learn_from_all(task, rows, unit);
     }
     adam_.move(weights_, slopes_);
   }
@@ -164,23 +164,23 @@ class LinearCode final : public CodeNetwork {
   }
 
   // A code as it will be rounded, with noise in the place of rounding.
-  std::vector<float> noisy(std::vector<float> code, const Lesson& lesson, std::size_t row) const {
+  std::vector<float> noisy(std::vector<float> code, const Task& task, std::size_t row) const {
     std::vector<float> noise(code.size());
-    fill_random(options_.seed, lesson.step, "noise of code " + std::to_string(row), noise);
+    fill_random(options_.seed, task.step, "noise of code " + std::to_string(row), noise);
     for (std::size_t i = 0; i < code.size(); ++i) {
-      code[i] += 0.5F * lesson.quantiser_steps[i % channels_] * noise[i];
+      code[i] += 0.5F * task.quantiser_steps[i % channels_] * noise[i];
     }
     return code;
   }
 
   // |s_i - D(z_i)|^2 over all i, and |mean s - D(mean z)|^2.
-  void learn_from_all(const Lesson& lesson, const std::vector<Row>& rows, float unit) {
+  void learn_from_all(const Task& task, const std::vector<Row>& rows, float unit) {
     std::vector<std::vector<float>> codes;
     std::vector<Row> errors;
     Row mean(rows.front().blocks());
     const float share = 1 / static_cast<float>(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      codes.push_back(noisy(encode(rows[i]), lesson, i));
+      codes.push_back(noisy(encode(rows[i]), task, i));
       errors.push_back(error_of(codes.back(), 0, rows[i]));
       add(share, errors.back(), mean);
     }
@@ -191,9 +191,9 @@ class LinearCode final : public CodeNetwork {
   }
 
   // |s_i - D_i(z)|^2 over all i, where z is the author's code, and |z_i - z_j|^2 over all pairs.
-  void learn_from_author(const Lesson& lesson, const std::vector<Row>& rows, float unit) {
-    const std::size_t author = *lesson.author;
-    const std::vector<float> code = noisy(encode(rows[author]), lesson, author);
+  void learn_from_author(const Task& task, const std::vector<Row>& rows, float unit) {
+    const std::size_t author = *task.author;
+    const std::vector<float> code = noisy(encode(rows[author]), task, author);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::size_t which = i == author ? options_.decoders - 1 : i;
       const Row error = error_of(code, which, rows[i]);

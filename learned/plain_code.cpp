@@ -18,7 +18,7 @@ class PlainCode final : public CodeNetwork {
               std::span<float> values) const override {
     std::ranges::copy(code.first(values.size()), values.begin());
   }
-  void learn(const Lesson& /*lesson*/) override {}
+  void learn(const Task& /*task*/) override {}
   std::size_t numbers() const override { return 0; }
   std::vector<float> save() const override { return {}; }
   void load(std::span<const float> /*saved*/) override {}

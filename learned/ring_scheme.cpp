@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "gradwire/collective/bulletin.h"
+#include "gradwire/collective/all_gather.h"
 #include "gradwire/collective/number_ring.h"
 #include "gradwire/core/bit_pack.h"
 #include "gradwire/core/error.h"
@@ -35,9 +35,9 @@ class RingScheme final : public Scheme {
     } else {
       const auto hub =
           setup.topology == Topology::server ? std::optional(setup.server) : std::nullopt;
-      board_ = std::make_unique<Bulletin>(
+      board_ = std::make_unique<AllGather>(
           communicator,
-          Bulletin::Options{
+          AllGather::Options{
               .name = "codes", .bytes_max = code_.bytes(setup.values_max), .hub = hub});
     }
     topology_ = is_ring                              ? Topology::ring
@@ -170,7 +170,7 @@ class RingScheme final : public Scheme {
   const bool is_linear_;
   Autoencoder code_;
   std::unique_ptr<NumberRing> ring_;  // this or the other
-  std::unique_ptr<Bulletin> board_;
+  std::unique_ptr<AllGather> board_;
   Topology topology_ = Topology::automatic;
 };
 

@@ -4,7 +4,7 @@
 // that it only has to pass messages on, where there is one.
 #include <string>
 
-#include "gradwire/collective/bulletin.h"
+#include "gradwire/collective/all_gather.h"
 #include "gradwire/core/bit_pack.h"
 #include "gradwire/core/error.h"
 #include "gradwire/core/stop_watch.h"
@@ -31,10 +31,10 @@ class ServerScheme final : public Scheme {
                   " sends what is new with a rank to all; take server or gather");
     }
     const auto hub = topology_ == Topology::server ? std::optional(setup.server) : std::nullopt;
-    board_ = std::make_unique<Bulletin>(
-        communicator, Bulletin::Options{.name = "innovations",
-                                        .bytes_max = codec_->payload_bytes_max(setup.values_max),
-                                        .hub = hub});
+    board_ = std::make_unique<AllGather>(
+        communicator, AllGather::Options{.name = "innovations",
+                                         .bytes_max = codec_->payload_bytes_max(setup.values_max),
+                                         .hub = hub});
   }
 
   Topology topology() const override { return topology_; }
@@ -129,7 +129,7 @@ class ServerScheme final : public Scheme {
   Autoencoder code_;
   std::shared_ptr<const Codec> codec_;
   const Topology topology_;
-  std::unique_ptr<Bulletin> board_;
+  std::unique_ptr<AllGather> board_;
   Scale scale_;
   Workspace workspace_;
 };

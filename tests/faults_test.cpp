@@ -353,12 +353,12 @@ class StallingPort final : public OwnerPort {
 
 TEST(FaultThread, StalledRankIsNamedByAllOthers) {
   constexpr milliseconds kShortDeadline{1000};
-  const std::vector<TensorShape> shapes = {{"weights", 100000}};
+  const std::vector<TensorSize> shapes = {{"weights", 100000}};
   StallingPort port(kRanks - 1);
   InProcessWorld world(kRanks);
   const Clock::time_point start = Clock::now();
   run_ranks(kRanks, [&](std::size_t rank) {
-    Communicator communicator(world.join(rank), {.run = 7, .silence_max = kShortDeadline});
+    Communicator communicator(world.join(rank), {.run = 7, .peer_timeout = kShortDeadline});
     RankTensors tensors(rank, shapes);
     const auto exchange = make_exchange(
         communicator, shapes, {.up = make_codec("qsgd(bits=8)"), .topology = Topology::scatter});
@@ -400,7 +400,7 @@ TEST(FaultThread, RunThatDiffersIsFoundAtTheStart) {
   InProcessWorld world(kRanks);
   run_ranks(kRanks, [&](std::size_t rank) {
     try {
-      Communicator(world.join(rank), {.run = rank == kVictim ? 8u : 7u, .silence_max = kDeadline});
+      Communicator(world.join(rank), {.run = rank == kVictim ? 8u : 7u, .peer_timeout = kDeadline});
       ADD_FAILURE() << "rank " << rank << " noticed nothing";
     } catch (const StartError& error) {
       expect_says(error, "run ", rank);

@@ -59,15 +59,15 @@ class Learner::Submission {
   std::size_t next_ = 0;
 };
 
-Learner::Learner(const Lesson& lesson, std::size_t rank, std::uint64_t steps)
-    : lesson_(lesson),
+Learner::Learner(const Task& task, std::size_t rank, std::uint64_t steps)
+    : task_(task),
       rank_(rank),
-      rates_(lesson.rate_plan(steps)),
-      model_(make_model(lesson.options.model, lesson.source->shape(), lesson.options.seed)),
-      optimiser_(lesson.options.optimiser, lesson.options.regulariser, model_->values().size()) {
-  if (const auto worker = lesson.worker_of(rank)) {
-    sampler_.emplace(lesson.shards, lesson.options.batch * lesson.options.accumulate,
-                     lesson.options.seed, *worker);
+      rates_(task.rate_plan(steps)),
+      model_(make_model(task.options.model, task.source->shape(), task.options.seed)),
+      optimiser_(task.options.optimiser, task.options.regulariser, model_->values().size()) {
+  if (const auto worker = task.worker_of(rank)) {
+    sampler_.emplace(task.shards, task.options.batch * task.options.accumulate, task.options.seed,
+                     *worker);
   }
   for (const Parameter& parameter : model_->parameters()) {
     parameters_.push_back(model_->values().subspan(parameter.first, parameter.elements));
@@ -136,7 +136,7 @@ void Learner::take_step(Method& method, std::uint64_t step, const TakeGradient& 
 
 Score Learner::learn(std::uint64_t step, const Model::Ready& ready) {
   Score sum;
-  const auto parts = static_cast<std::uint32_t>(lesson_.options.accumulate);
+  const auto parts = static_cast<std::uint32_t>(task_.options.accumulate);
   for (std::uint32_t part = 0; part < parts; ++part) {
     const Score score = learn_part(step, part, part + 1 == parts ? ready : Model::Ready());
     sum.loss += score.loss;
@@ -147,21 +147,20 @@ Score Learner::learn(std::uint64_t step, const Model::Ready& ready) {
 }
 
 Score Learner::learn_part(std::uint64_t step, std::uint32_t part, const Model::Ready& ready) {
-  const std::size_t parts = lesson_.options.accumulate;
+  const std::size_t parts = task_.options.accumulate;
   const std::size_t first = samples_.size() * part / parts;
   const std::size_t end = samples_.size() * (part + 1) / parts;
   const auto rank = static_cast<std::uint32_t>(rank_);
-  const Rng random{.seed = lesson_.options.seed,
+  const Rng random{.seed = task_.options.seed,
                    .step = step,
                    .tensor = Rng::tensor_id("samples") + part,
                    .rank = rank,
                    .purpose = Purpose::data};
-  lesson_.source->fill_train(samples_.subspan(first, end - first), random, batch_);
+  task_.source->fill_train(samples_.subspan(first, end - first), random, batch_);
   const float share =
       samples_.empty() ? 0 : static_cast<float>(end - first) / static_cast<float>(samples_.size());
-  return model_->learn(batch_,
-                       {.seed = lesson_.options.seed, .step = step, .rank = rank, .part = part},
-                       share, ready);
+  return model_->learn(
+      batch_, {.seed = task_.options.seed, .step = step, .rank = rank, .part = part}, share, ready);
 }
 
 // The model goes there and comes back.
@@ -187,7 +186,7 @@ void Learner::find_old_gradient(std::uint64_t step, std::span<const std::span<co
 }
 
 void Learner::move(const MethodTraits& traits, double rate) {
-  if (lesson_.options.clip) clip_norm(model_->gradients(), *lesson_.options.clip);
+  if (task_.options.clip) clip_norm(model_->gradients(), *task_.options.clip);
   if (traits.needs_parameters) copy(model_->values(), kept_values_);
   optimiser_.step(traits.output, rate, model_->gradients(), model_->values());
   if (!traits.needs_parameters) return;

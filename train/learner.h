@@ -1,6 +1,6 @@
 // Learner: one rank's model and samples, and what it does in a step. Gradients are handed to the
 // method while the backward pass goes on, so that the exchange overlaps with it. For one thread;
-// the lesson must outlive it.
+// the task must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 #include "data/sampler.h"
 #include "gradwire/method/method.h"
 #include "record/step_log.h"
-#include "train/lesson.h"
 #include "train/model.h"
 #include "train/optimiser.h"
+#include "train/task.h"
 
 namespace gradwire::train {
 
 class Learner {
  public:
-  Learner(const Lesson& lesson, std::size_t rank, std::uint64_t steps);
+  Learner(const Task& task, std::size_t rank, std::uint64_t steps);
 
   Model& model() { return *model_; }
   Optimiser& optimiser() { return optimiser_; }
@@ -51,7 +51,7 @@ class Learner {
   void move(const MethodTraits& traits, double rate);
   std::span<float> gradient(std::size_t parameter);
 
-  const Lesson& lesson_;
+  const Task& task_;
   const std::size_t rank_;
   const RatePlan rates_;
   std::unique_ptr<Model> model_;

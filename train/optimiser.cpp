@@ -76,8 +76,8 @@ OptimiserOptions parse_optimiser(std::string_view text) {
   return read_spec(text, "optimiser", read, {"sgd", "adam", "adamw"});
 }
 
-void check_fit(const MethodTraits& traits, const std::string& method,
-               const OptimiserOptions& optimiser, bool clips, bool has_regulariser) {
+void check_optimiser_fits(const MethodTraits& traits, const std::string& method,
+                          const OptimiserOptions& optimiser, bool clips, bool has_regulariser) {
   const auto refuse = [&](const std::string& why) { throw Error(method + " " + why); };
   if (traits.output == MethodTraits::Output::update) {
     if (optimiser.has_momentum()) {

@@ -44,8 +44,8 @@ struct OptimiserOptions {
 OptimiserOptions parse_optimiser(std::string_view text);
 
 // Throws Error, with the reason, for an optimiser that contradicts what a method does.
-void check_fit(const MethodTraits& traits, const std::string& method,
-               const OptimiserOptions& optimiser, bool clips, bool has_regulariser);
+void check_optimiser_fits(const MethodTraits& traits, const std::string& method,
+                          const OptimiserOptions& optimiser, bool clips, bool has_regulariser);
 
 class Optimiser {
  public:

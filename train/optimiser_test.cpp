@@ -78,7 +78,7 @@ TEST(Optimiser, WrongSpecsAreRefused) {
 TEST(Optimiser, WhatContradictsAMethodIsRefusedWithTheReason) {
   const auto refusal = [](const MethodTraits& traits, const char* spec, bool clips) {
     try {
-      check_fit(traits, "m", parse_optimiser(spec), clips, false);
+      check_optimiser_fits(traits, "m", parse_optimiser(spec), clips, false);
     } catch (const Error& error) {
       return std::string(error.what());
     }

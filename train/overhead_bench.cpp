@@ -60,21 +60,21 @@ struct PlainCnn : torch::nn::Module {
 class BareLoop {
  public:
   using Learn = std::function<void(data::Batch& batch)>;
-  BareLoop(const Lesson& lesson, Learn learn)
-      : lesson_(lesson), sampler_(lesson.shards, kBatch, 1, 0), learn_(std::move(learn)) {}
+  BareLoop(const Task& task, Learn learn)
+      : task_(task), sampler_(task.shards, kBatch, 1, 0), learn_(std::move(learn)) {}
 
   // Seconds a step.
   double lap() {
     const auto start = Clock::now();
     for (std::uint64_t i = 0; i < kLapSteps; ++i) {
-      lesson_.source->fill_train(sampler_.at(step_++), {}, batch_);
+      task_.source->fill_train(sampler_.at(step_++), {}, batch_);
       learn_(batch_);
     }
     return seconds_since(start) / kLapSteps;
   }
 
  private:
-  const Lesson& lesson_;
+  const Task& task_;
   data::Sampler sampler_;
   data::Batch batch_;
   Learn learn_;
@@ -101,16 +101,16 @@ void learn_bare(Model& model, const data::Batch& batch) {
 }
 
 void run(std::uint64_t steps) {
-  const Lesson lesson(data::open_source("fashion-mnist", {}), {.model = "cnn", .batch = kBatch});
+  const Task task(data::open_source("fashion-mnist", {}), {.model = "cnn", .batch = kBatch});
   const auto directory = std::filesystem::temp_directory_path() / "gradwire-overhead";
   std::filesystem::create_directories(directory);
   set_operation_threads(1);
 
-  const auto model = make_model(lesson.options.model, lesson.source->shape(), 1);
-  BareLoop bare(lesson, [&](data::Batch& batch) { learn_bare(*model, batch); });
+  const auto model = make_model(task.options.model, task.source->shape(), 1);
+  BareLoop bare(task, [&](data::Batch& batch) { learn_bare(*model, batch); });
   PlainCnn plain_model;
   torch::optim::SGD optimiser(plain_model.parameters(), torch::optim::SGDOptions(0.05));
-  BareLoop plain(lesson, [&](data::Batch& batch) { learn_plain(plain_model, optimiser, batch); });
+  BareLoop plain(task, [&](data::Batch& batch) { learn_plain(plain_model, optimiser, batch); });
 
   // The trainer's laps lie between its reports, and the others' laps are in them. The first of each
   // warms up; the last report, which an evaluation came before, is left out.
@@ -133,7 +133,7 @@ void run(std::uint64_t steps) {
   };
   InProcessWorld world(1);
   Communicator communicator(world.join(0), {});
-  train(communicator, lesson,
+  train(communicator, task,
         {.method = "none", .steps = steps, .directory = directory, .on_report = on_report});
   communicator.close();
   std::filesystem::remove_all(directory);

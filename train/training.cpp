@@ -30,14 +30,14 @@ std::size_t group_elements(std::size_t elements) {
 }
 
 std::unique_ptr<Method> method_for(Communicator& communicator, const Learner& learner,
-                                   const Lesson& lesson, const TrainingOptions& options) {
+                                   const Task& task, const TrainingOptions& options) {
   MethodOptions exchange = options.exchange;
-  exchange.seed = lesson.options.seed;
+  exchange.seed = task.options.seed;
   const auto tensors = learner.tensors();
   exchange.group_elements = group_elements(total_elements(tensors));
   auto method = make_method(communicator, tensors, options.method, exchange);
-  check_fit(method->traits(), method->spec(), lesson.options.optimiser,
-            lesson.options.clip.has_value(), lesson.options.regulariser.spec() != "none");
+  check_optimiser_fits(method->traits(), method->spec(), task.options.optimiser,
+                       task.options.clip.has_value(), task.options.regulariser.spec() != "none");
   return method;
 }
 
@@ -51,19 +51,19 @@ void add_notes(const record::StepRecord& step, std::vector<std::string>& notes) 
 // The run on one rank.
 class Training {
  public:
-  Training(Communicator& communicator, const Lesson& lesson, const TrainingOptions& options)
+  Training(Communicator& communicator, const Task& task, const TrainingOptions& options)
       : communicator_(communicator),
-        lesson_(lesson),
+        task_(task),
         options_(options),
         checkpoints_{.directory = options.directory / record::kCheckpoints,
                      .configuration = options.configuration,
                      .kept = options.checkpoints_kept},
-        learner_(lesson, communicator.rank(), options.steps),
-        method_(method_for(communicator, learner_, lesson, options)),
-        evaluation_(communicator, *lesson.source, learner_.model(),
-                    lesson.weight_of(communicator.rank())),
+        learner_(task, communicator.rank(), options.steps),
+        method_(method_for(communicator, learner_, task, options)),
+        evaluation_(communicator, *task.source, learner_.model(),
+                    task.weight_of(communicator.rank())),
         recorder_(options.record_gradients, options.directory, learner_.tensors(),
-                  lesson.worker_of(communicator.rank())),
+                  task.worker_of(communicator.rank())),
         log_(communicator) {}
 
   TrainingResult run() {
@@ -91,7 +91,7 @@ class Training {
 
   void check_same(const std::string& what) {
     const std::array<std::uint64_t, 3> facts = {replica_hash(learner_), progress_.step,
-                                                lesson_.options.operation_threads};
+                                                task_.options.operation_threads};
     check_same_on_all_ranks(communicator_, checksum(std::as_bytes(std::span(facts))), what);
   }
 
@@ -128,7 +128,7 @@ class Training {
     log_.last().bytes_down += bytes.received;
     evaluated_at_ = progress_.step;
     // The likeliest token is not what a model of text is judged by.
-    const bool by_accuracy = lesson_.source->shape().kind != data::SampleShape::Kind::text;
+    const bool by_accuracy = task_.source->shape().kind != data::SampleShape::Kind::text;
     if (!is_saved || !is_better(progress_.metrics, progress_.best, by_accuracy)) return;
     progress_.best = progress_.metrics;
     progress_.best_step = progress_.step;
@@ -168,9 +168,9 @@ class Training {
     }
     report.bytes_up = bytes_up_;
     const double epochs =
-        static_cast<double>(steps.size() - first) / static_cast<double>(lesson_.steps_per_epoch());
+        static_cast<double>(steps.size() - first) / static_cast<double>(task_.steps_per_epoch());
     report.samples_per_second =
-        epochs * static_cast<double>(lesson_.source->size(data::Part::train)) / seconds;
+        epochs * static_cast<double>(task_.source->size(data::Part::train)) / seconds;
     options_.on_report(report);
   }
 
@@ -198,7 +198,7 @@ class Training {
     if (!is_first()) return result;
     write_model_files(options_.directory / kModelFiles, learner_.model(), statistics);
     result.steps = log_.take_steps();
-    result.final.loss = mean_loss(result.steps, lesson_.steps_per_epoch());
+    result.final.loss = mean_loss(result.steps, task_.steps_per_epoch());
     return result;
   }
 
@@ -215,7 +215,7 @@ class Training {
   }
 
   Communicator& communicator_;
-  const Lesson& lesson_;
+  const Task& task_;
   const TrainingOptions& options_;
   const CheckpointOptions checkpoints_;
   Learner learner_;
@@ -236,16 +236,14 @@ class Training {
 
 }  // namespace
 
-void check_training(Communicator& communicator, const Lesson& lesson,
-                    const TrainingOptions& options) {
-  const Learner learner(lesson, communicator.rank(), options.steps);
-  method_for(communicator, learner, lesson, options);
+void check_training(Communicator& communicator, const Task& task, const TrainingOptions& options) {
+  const Learner learner(task, communicator.rank(), options.steps);
+  method_for(communicator, learner, task, options);
 }
 
-TrainingResult train(Communicator& communicator, const Lesson& lesson,
-                     const TrainingOptions& options) {
-  set_operation_threads(lesson.options.operation_threads);
-  return Training(communicator, lesson, options).run();
+TrainingResult train(Communicator& communicator, const Task& task, const TrainingOptions& options) {
+  set_operation_threads(task.options.operation_threads);
+  return Training(communicator, task, options).run();
 }
 
 }  // namespace gradwire::train

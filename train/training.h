@@ -15,7 +15,7 @@
 #include "gradwire/method/method.h"
 #include "record/step_log.h"
 #include "train/gradient_recorder.h"
-#include "train/lesson.h"
+#include "train/task.h"
 
 namespace gradwire::train {
 
@@ -33,7 +33,7 @@ struct Report {
 
 struct TrainingOptions {
   std::string method = {};
-  MethodOptions exchange = {};  // its seed is the lesson's
+  MethodOptions exchange = {};  // its seed is the task's
   std::uint64_t steps = 1000;
   std::uint64_t evaluate_every = 0;  // steps; 0: at the end only
   RecordedSteps record_gradients = {};
@@ -70,12 +70,10 @@ struct TrainingResult {
 
 // Throws what train() would throw for a method that does not suit the model, the optimiser or the
 // topology, before anything is done. All ranks call it.
-void check_training(Communicator& communicator, const Lesson& lesson,
-                    const TrainingOptions& options);
+void check_training(Communicator& communicator, const Task& task, const TrainingOptions& options);
 
 // Throws Error where ranks differ and for what the method's traits forbid, what make_method throws,
 // FileError, and PeerError.
-TrainingResult train(Communicator& communicator, const Lesson& lesson,
-                     const TrainingOptions& options);
+TrainingResult train(Communicator& communicator, const Task& task, const TrainingOptions& options);
 
 }  // namespace gradwire::train

@@ -24,20 +24,20 @@ std::shared_ptr<const data::Source> images() {
 }
 
 struct Trial {
-  LessonOptions lesson = {.model = "mlp(hidden=16)", .ranks = 4, .batch = 16};
+  TaskOptions task = {.model = "mlp(hidden=16)", .ranks = 4, .batch = 16};
   TrainingOptions training = {.method = "none", .steps = 12, .checkpoint_every = 4};
   std::uint64_t stop_after = 0;  // steps; 0: never
 };
 
 // Rank 0's result.
 TrainingResult run(Trial trial, const std::filesystem::path& directory) {
-  const Lesson lesson(images(), trial.lesson);
+  const Task task(images(), trial.task);
   trial.training.directory = directory;
   TrainingResult first;
   std::atomic<std::uint64_t> meetings = 0;
   trial.training.wants_stop = [&] { return trial.stop_after > 0 && ++meetings > trial.stop_after; };
-  run_communicators(trial.lesson.ranks, [&](Communicator& communicator) {
-    TrainingResult own = train(communicator, lesson, trial.training);
+  run_communicators(trial.task.ranks, [&](Communicator& communicator) {
+    TrainingResult own = train(communicator, task, trial.training);
     if (communicator.rank() == 0) first = std::move(own);
   });
   return first;
@@ -67,7 +67,7 @@ TEST(TrainingThreads, TheModelIsAFunctionOfTheSeed) {
   Trial trial;
   const std::string hash = run(trial).model_hash;
   EXPECT_EQ(run(trial).model_hash, hash);
-  trial.lesson.seed = 2;
+  trial.task.seed = 2;
   EXPECT_NE(run(trial).model_hash, hash);
 }
 
@@ -86,10 +86,10 @@ TEST(TrainingThreads, ARunThatGoesOnEndsWithTheBytesOfOneThatNeverStopped) {
         Case{"mlp(hidden=16)", "powersgd(rank=2)", "adamw"},
         Case{"resnet18(width=4)", "natural", "sgd(momentum=0.9)"}}) {
     Trial trial = with_method(each.method);
-    trial.lesson.model = each.model;
-    trial.lesson.optimiser = parse_optimiser(each.optimiser);
+    trial.task.model = each.model;
+    trial.task.optimiser = parse_optimiser(each.optimiser);
     if (std::string(each.model).starts_with("resnet")) {
-      trial.lesson.batch = 4;
+      trial.task.batch = 4;
       trial.training.steps = 4;
       trial.training.checkpoint_every = 2;
     }
@@ -136,10 +136,10 @@ TEST(TrainingThreads, TheLastCheckpointsAndTheBestOneAreKept) {
 
 TEST(TrainingThreads, AccumulatedBatchesAreOneLargeBatch) {
   Trial trial;
-  trial.lesson.batch = 32;
+  trial.task.batch = 32;
   const TrainingResult whole = run(trial);
-  trial.lesson.batch = 8;
-  trial.lesson.accumulate = 4;
+  trial.task.batch = 8;
+  trial.task.accumulate = 4;
   const TrainingResult parts = run(trial);
   for (std::size_t i = 0; i < whole.steps.size(); ++i) {
     EXPECT_NEAR(*parts.steps[i].metrics.loss, *whole.steps[i].metrics.loss, 1e-4) << i;
@@ -148,17 +148,17 @@ TEST(TrainingThreads, AccumulatedBatchesAreOneLargeBatch) {
 
 TEST(TrainingThreads, UnevenShardsGiveEqualStepsAndAWeightedMean) {
   Trial trial;
-  trial.lesson.split = data::parse_split("dirichlet(0.05)");
+  trial.task.split = data::parse_split("dirichlet(0.05)");
   trial.training.steps = 60;
   const TrainingResult uneven = run(trial);
   EXPECT_EQ(uneven.steps.size(), 60u);
-  trial.lesson.split = data::parse_split("iid");
+  trial.task.split = data::parse_split("iid");
   EXPECT_NEAR(*uneven.final.test_loss, *run(trial).final.test_loss, 0.3);
 }
 
 TEST(TrainingThreads, ADedicatedServerOnlyAverages) {
   Trial trial = with_method("natural");
-  trial.lesson.silent_rank = 1;
+  trial.task.dedicated_server = 1;
   trial.training.exchange = {
       .topology = Topology::server, .server = 1, .server_contributes = false};
   const TrainingResult result = run(trial);
@@ -168,8 +168,8 @@ TEST(TrainingThreads, ADedicatedServerOnlyAverages) {
 
 TEST(TrainingThreads, RunningStatisticsAreAveragedAndTheirBytesCounted) {
   Trial trial;
-  trial.lesson.model = "resnet18(width=4)";
-  trial.lesson.batch = 2;
+  trial.task.model = "resnet18(width=4)";
+  trial.task.batch = 2;
   trial.training.steps = 2;
   trial.training.checkpoint_every = 0;
   const TrainingResult result = run(trial);
@@ -178,10 +178,10 @@ TEST(TrainingThreads, RunningStatisticsAreAveragedAndTheirBytesCounted) {
 
 TEST(TrainingThreads, WhatTraitsForbidIsRefused) {
   Trial trial = with_method("sasg(topk(1%))");
-  trial.lesson.optimiser = parse_optimiser("sgd(momentum=0.9)");
+  trial.task.optimiser = parse_optimiser("sgd(momentum=0.9)");
   EXPECT_THROW(run(trial), Error);
   trial = with_method("dgc(1%)");
-  trial.lesson.optimiser = parse_optimiser("sgd(momentum=0.9)");
+  trial.task.optimiser = parse_optimiser("sgd(momentum=0.9)");
   EXPECT_THROW(run(trial), Error);
 }
 
@@ -220,7 +220,7 @@ TEST(TrainingThreads, RecordedGradientsAreThoseThatMoveTheModel) {
     mean.resize(own.size());
     for (std::size_t i = 0; i < own.size(); ++i) mean[i] += double{own[i]} / 4;
   }
-  const auto before = make_model(trial.lesson.model, images()->shape(), trial.lesson.seed);
+  const auto before = make_model(trial.task.model, images()->shape(), trial.task.seed);
   for (const Parameter& parameter : before->parameters()) {
     const auto after =
         read_tensor(directory / (std::string(kModelFiles) + "/" + parameter.name + ".npy"));
@@ -276,7 +276,7 @@ TEST(TrainingThreads, GradientsOfStepsThatAreOverCannotBeRecorded) {
 TEST(TrainingThreads, AServerWithoutSamplesHasNoGradientToRecord) {
   const TestDirectory directory;
   Trial trial;
-  trial.lesson.silent_rank = 0;
+  trial.task.dedicated_server = 0;
   trial.training.steps = 1;
   trial.training.exchange = {
       .topology = Topology::server, .server = 0, .server_contributes = false};

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gradwire/method/layer_plan.h"
+#include "gradwire/method/lgreco/layer_plan.h"
 
 namespace gradwire::cli {
 

@@ -99,7 +99,7 @@ TEST(AgreementThread, MessageThatCannotBeReadNamesItsSender) {
   run_ranks(3, [&](std::size_t rank) {
     try {
       if (rank != 2) {
-        Communicator(world.join(rank), {.silence_max = 10s});
+        Communicator(world.join(rank), {.peer_timeout = 10s});
         return;
       }
       const auto transport = world.join(rank);
@@ -125,7 +125,8 @@ TEST(AgreementThread, CommunicatorsOfDifferentRunsDoNotStart) {
   std::atomic<int> refused = 0;
   run_ranks(3, [&](std::size_t rank) {
     try {
-      Communicator communicator(world.join(rank), {.run = rank == 1 ? 8u : 7u, .silence_max = 10s});
+      Communicator communicator(world.join(rank),
+                                {.run = rank == 1 ? 8u : 7u, .peer_timeout = 10s});
     } catch (const StartError& error) {
       EXPECT_TRUE(has(error.what(), "has run ")) << error.what();
       ++refused;
@@ -137,7 +138,7 @@ TEST(AgreementThread, CommunicatorsOfDifferentRunsDoNotStart) {
 TEST(AgreementThread, ExchangesThatDoNotFitAreNotMadeAndTheRestGoesOn) {
   run_communicators(3, [](Communicator& communicator) {
     const bool is_other = communicator.rank() == 2;
-    const std::vector<TensorShape> shapes = {{"weights", is_other ? 101u : 100u}};
+    const std::vector<TensorSize> shapes = {{"weights", is_other ? 101u : 100u}};
     const std::shared_ptr<const Codec> natural = make_codec("natural");
     try {
       make_exchange(communicator, shapes, {.up = natural});

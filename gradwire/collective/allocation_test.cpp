@@ -14,7 +14,7 @@ constexpr std::size_t kRanks = 2;
 constexpr std::uint64_t kWarmUpSteps = 4, kSteps = 6;
 
 // Allocations of all ranks while they take some steps, after some others.
-std::size_t allocations_in_steps(const std::vector<TensorShape>& shapes, const char* spec,
+std::size_t allocations_in_steps(const std::vector<TensorSize>& shapes, const char* spec,
                                  Topology topology) {
   std::barrier all_are_here(kRanks);
   std::atomic<std::size_t> before = 0, after = 0;
@@ -43,9 +43,9 @@ std::size_t allocations_in_steps(const std::vector<TensorShape>& shapes, const c
 TEST(ExchangeAllocation, ThreadsDoNotAllocateAfterWarmUp) {
   if (GW_ALLOCATOR_IS_TAKEN) GTEST_SKIP() << "a sanitizer counts allocations by itself";
   ASSERT_GT(allocations, 0u);  // the count is alive
-  std::vector<TensorShape> list;
+  std::vector<TensorSize> list;
   for (std::size_t i = 0; i < 50; ++i) list.push_back({"t" + std::to_string(i), 17 * i * i % 900});
-  for (const auto& shapes : {std::vector<TensorShape>{{"weights", 100000}}, list}) {
+  for (const auto& shapes : {std::vector<TensorSize>{{"weights", 100000}}, list}) {
     for (const Topology topology :
          {Topology::scatter, Topology::server, Topology::gather, Topology::ring}) {
       for (const char* spec :

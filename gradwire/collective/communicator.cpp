@@ -13,7 +13,7 @@ Communicator::Communicator(std::unique_ptr<Transport> transport, const Communica
       {"number of ranks", std::to_string(size())},
       {"run", std::to_string(options.run)},
   };
-  impl_->call([&](Station& station) { station.agreement.compare(facts); });
+  impl_->call([&](PeerLinks& links) { links.agreement.compare(facts); });
 }
 
 Communicator::~Communicator() = default;
@@ -27,11 +27,11 @@ std::string Communicator::address(std::size_t rank) const {
 }
 
 void Communicator::allreduce(std::span<float> values) {
-  impl_->call([values](Station& station) { station.transport.allreduce(values); });
+  impl_->call([values](PeerLinks& links) { links.transport.allreduce(values); });
 }
 
 void Communicator::barrier() {
-  impl_->call([](Station& station) { station.agreement.compare({{"barrier", ""}}); });
+  impl_->call([](PeerLinks& links) { links.agreement.compare({{"barrier", ""}}); });
 }
 
 void Communicator::close() { impl_->close(); }

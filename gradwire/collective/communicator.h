@@ -20,7 +20,7 @@ namespace gradwire {
 
 struct CommunicatorOptions {
   std::uint64_t run = 0;  // written into every frame: frames of another run are refused
-  std::chrono::milliseconds silence_max{60000};  // a peer silent for longer is given up
+  std::chrono::milliseconds peer_timeout{60000};  // a peer silent for longer is given up
 };
 
 class Communicator {

@@ -12,13 +12,13 @@
 namespace gradwire {
 namespace {
 
-std::size_t total_elements(const std::vector<TensorShape>& tensors) {
+std::size_t total_elements(const std::vector<TensorSize>& tensors) {
   std::size_t elements = 0;
-  for (const TensorShape& tensor : tensors) elements += tensor.elements;
+  for (const TensorSize& tensor : tensors) elements += tensor.elements;
   return elements;
 }
 
-std::size_t message_bytes_max(const std::vector<TensorShape>& tensors, const TensorCodecs& up) {
+std::size_t message_bytes_max(const std::vector<TensorSize>& tensors, const TensorCodecs& up) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     bytes += up.of(i).payload_bytes_max(tensors[i].elements);
@@ -26,10 +26,10 @@ std::size_t message_bytes_max(const std::vector<TensorShape>& tensors, const Ten
   return bytes;
 }
 
-std::vector<std::uint64_t> tensor_ids(const std::vector<TensorShape>& tensors) {
+std::vector<std::uint64_t> tensor_ids(const std::vector<TensorSize>& tensors) {
   std::vector<std::uint64_t> ids;
   std::set<std::uint64_t> known;
-  for (const TensorShape& tensor : tensors) {
+  for (const TensorSize& tensor : tensors) {
     ids.push_back(Rng::tensor_id(tensor.name));
     if (!known.insert(ids.back()).second) {
       throw Error("two tensors of an exchange are called '" + tensor.name +
@@ -58,7 +58,7 @@ void check_mixed(const ExchangeOptions& options, Topology topology, std::size_t 
   }
 }
 
-void check_fit(const ExchangeOptions& options, Topology topology, std::size_t elements) {
+void check_options(const ExchangeOptions& options, Topology topology, std::size_t elements) {
   const bool has_down = options.down && options.down->spec() != "none";
   if (topology == Topology::gather && has_down) {
     refuse(topology, "there is no way down that " + options.down->spec() +
@@ -87,7 +87,7 @@ void check_fit(const ExchangeOptions& options, Topology topology, std::size_t el
   }
 }
 
-ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions& options,
+ExchangeSetup make_setup(std::vector<TensorSize> tensors, const ExchangeOptions& options,
                          std::size_t ranks) {
   const bool is_mixed = !options.each.empty();
   const std::size_t elements = total_elements(tensors);
@@ -101,7 +101,7 @@ ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions
   if (is_mixed) {
     check_mixed(options, setup.topology, tensors.size());
   } else {
-    check_fit(options, setup.topology, elements);
+    check_options(options, setup.topology, elements);
   }
   if (setup.topology == Topology::server && options.server >= ranks) {
     refuse(setup.topology, "there is no rank " + std::to_string(options.server) + " among " +
@@ -126,7 +126,7 @@ ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions
   constexpr std::size_t kPieceElementsMax = std::size_t{1} << 16;
   const std::size_t buckets = std::lcm(setup.up.bucket_elements(), setup.down.bucket_elements());
   std::vector<std::size_t> sizes;
-  for (const TensorShape& tensor : setup.tensors) sizes.push_back(tensor.elements);
+  for (const TensorSize& tensor : setup.tensors) sizes.push_back(tensor.elements);
   const bool is_shared = setup.topology == Topology::scatter || setup.topology == Topology::ring;
   const std::size_t segment =
       options.segment_elements_max > 0
@@ -144,7 +144,7 @@ ExchangeSetup make_setup(std::vector<TensorShape> tensors, const ExchangeOptions
 
 std::vector<Fact> facts_of(const ExchangeSetup& setup, const ExchangeOptions& options) {
   std::string list;
-  for (const TensorShape& tensor : setup.tensors) {
+  for (const TensorSize& tensor : setup.tensors) {
     list += tensor.name + '[' + std::to_string(tensor.elements) + "] ";
   }
   return {
@@ -183,16 +183,15 @@ std::size_t segment_elements(std::size_t chunk_elements, bool keeps_uploads) {
   return std::clamp((chunk_elements + frames - 1) / frames, kLeast, kMost);
 }
 
-std::unique_ptr<Exchange> make_exchange(Communicator& communicator,
-                                        std::vector<TensorShape> tensors,
+std::unique_ptr<Exchange> make_exchange(Communicator& communicator, std::vector<TensorSize> tensors,
                                         const ExchangeOptions& options) {
   ExchangeSetup setup = make_setup(std::move(tensors), options, communicator.size());
   const std::vector<Fact> facts = facts_of(setup, options);
   std::unique_ptr<Exchange> exchange;
-  communicator.impl().call([&](Station& station) {
-    station.agreement.compare(facts);
+  communicator.impl().call([&](PeerLinks& links) {
+    links.agreement.compare(facts);
     setup.number = communicator.impl().take_exchange_number();
-    exchange = make(communicator.impl(), std::move(setup), station.transport);
+    exchange = make(communicator.impl(), std::move(setup), links.transport);
   });
   return exchange;
 }

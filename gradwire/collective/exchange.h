@@ -34,7 +34,7 @@ const char* name(Topology topology);
 // Throws Error for a name that is none.
 Topology topology_of(std::string_view name);
 
-struct TensorShape {
+struct TensorSize {
   std::string name;
   std::size_t elements = 0;
 };
@@ -70,7 +70,7 @@ class SentPiece {
   SentPiece(const Codec& codec, std::span<const std::byte> payload, Workspace& workspace)
       : codec_(&codec), payload_(payload), workspace_(&workspace) {}
 
-  bool is_silent() const { return codec_ == nullptr; }
+  bool is_empty() const { return codec_ == nullptr; }
   std::span<const std::byte> payload() const { return payload_; }
 
   // target = C(v); zeros where nothing was sent.
@@ -193,8 +193,7 @@ class Exchange {
 
 // Compares everything that must be the same with all peers. Throws StartError where something is
 // not, and Error for options that make no sense together.
-std::unique_ptr<Exchange> make_exchange(Communicator& communicator,
-                                        std::vector<TensorShape> tensors,
+std::unique_ptr<Exchange> make_exchange(Communicator& communicator, std::vector<TensorSize> tensors,
                                         const ExchangeOptions& options);
 
 // How many elements travel as one frame when nobody says, with that many in a chunk: few enough

@@ -64,14 +64,14 @@ ExchangeReport ExchangeBase::finish() {
   return report_;
 }
 
-void ExchangeBase::work(Station& station) {
+void ExchangeBase::work(PeerLinks& links) {
   report_ = {};
-  station_ = &station;
-  station.presence.set_step(call_.step);
+  links_ = &links;
+  links.presence.set_step(call_.step);
   double seconds = 0;
   {
     const StopWatch watch(seconds);
-    exchange(station);
+    exchange(links);
     kernel::finish_streamed();
   }
   report_.exchange_seconds = seconds - report_.encode_seconds - report_.decode_seconds;
@@ -189,7 +189,7 @@ std::span<const std::byte> ExchangeBase::seal_repeat(const FrameKind& kind, cons
 }
 
 void ExchangeBase::refuse_frame(std::size_t peer, const DecodeError& error) {
-  refuse(station_->presence, peer, "a frame", error);
+  refuse(links_->presence, peer, "a frame", error);
 }
 
 Decoded<Frame> ExchangeBase::checked_frame(Inbox& inbox, const FrameKind& kind,
@@ -205,7 +205,7 @@ Decoded<Frame> ExchangeBase::checked_frame(Inbox& inbox, const FrameKind& kind,
                                                .first_element = segment.first_element,
                                                .element_count = segment.elements});
   if (!verified) return Unexpected{verified.error()};
-  station_->presence.heard(inbox.peer());
+  links_->presence.heard(inbox.peer());
   report_.bytes_received += frame->bytes();
   return frame;
 }
@@ -261,7 +261,7 @@ ParcelReader ExchangeBase::open_own(const Written& written, const Segment& segme
 }
 
 void ExchangeBase::check(const Decoded<void>& decoded, std::size_t sender) {
-  if (!decoded) refuse(station_->presence, sender, "a payload", decoded.error());
+  if (!decoded) refuse(links_->presence, sender, "a payload", decoded.error());
 }
 
 float ExchangeBase::weigh(std::span<const ParcelReader> parcels) {

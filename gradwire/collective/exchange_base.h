@@ -13,8 +13,8 @@
 
 #include "gradwire/codec/codec.h"
 #include "gradwire/collective/exchange.h"
+#include "gradwire/collective/frame_inbox.h"
 #include "gradwire/collective/layout.h"
-#include "gradwire/collective/mail.h"
 #include "gradwire/collective/parcel.h"
 #include "gradwire/collective/progress.h"
 #include "gradwire/collective/tensor_codecs.h"
@@ -27,7 +27,7 @@ namespace gradwire {
 
 // Options that have been checked and completed: the same on all ranks.
 struct ExchangeSetup {
-  std::vector<TensorShape> tensors;
+  std::vector<TensorSize> tensors;
   std::vector<std::uint64_t> tensor_ids;
   TensorCodecs up;
   TensorCodecs down;
@@ -82,7 +82,7 @@ class ExchangeBase : public Exchange, public Job {
   void await_started() noexcept;
 
   // The exchange of call(), on the progress thread. Fills the report, apart from the waiting.
-  virtual void exchange(Station& station) = 0;
+  virtual void exchange(PeerLinks& links) = 0;
 
   const ExchangeSetup& setup() const { return setup_; }
   const Layout& layout() const { return setup_.layout; }
@@ -90,7 +90,7 @@ class ExchangeBase : public Exchange, public Job {
   const TensorCodecs& downs() const { return setup_.down; }
   const ExchangeCall& call() const { return call_; }
   ExchangeReport& report() { return report_; }
-  Station& station() { return *station_; }
+  PeerLinks& links() { return *links_; }
   std::size_t rank() const { return rank_; }
   std::size_t ranks() const { return ranks_; }
   bool contributes(std::size_t rank) const {
@@ -202,7 +202,7 @@ class ExchangeBase : public Exchange, public Job {
                                  : SentPiece();
       commit(piece, sent, fill_mean);
     }
-    station_->presence.tick();
+    links_->presence.tick();
   }
   template <class FillMean>
   void commit(const Piece& piece, const SentPiece& sent, const FillMean& fill_mean) {
@@ -261,7 +261,7 @@ class ExchangeBase : public Exchange, public Job {
   std::span<const float> prepared(const TensorPiece& piece);
   FrameHeader header_of(const FrameKind& kind, const Segment& segment) const;
 
-  void work(Station& station) final;
+  void work(PeerLinks& links) final;
   void check_call(const ExchangeCall& call) const;
 
   Communicator::Impl& communicator_;
@@ -272,7 +272,7 @@ class ExchangeBase : public Exchange, public Job {
   ExchangeCall call_;
   ExchangeReport report_;
   bool is_started_ = false;
-  Station* station_ = nullptr;
+  PeerLinks* links_ = nullptr;
   std::vector<Scale> scales_;  // of the values, by tensor
   std::vector<float> shares_;  // of the weights, by rank
   std::vector<float> scratch_;

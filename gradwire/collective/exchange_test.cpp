@@ -25,7 +25,7 @@ struct Outcome {
 
 struct Settings {
   std::size_t ranks = 2;
-  std::vector<TensorShape> shapes = {{"weights", 10007}};
+  std::vector<TensorSize> shapes = {{"weights", 10007}};
   ExchangeOptions options = {};
   std::vector<float> weights = {};
   bool walks_own = true;
@@ -47,7 +47,7 @@ Outcome exchange_once(const Settings& settings) {
     outcome.means[rank] = tensors.means;
     if (!settings.walks_own) return;
     auto& own = outcome.own[rank];
-    for (const TensorShape& shape : settings.shapes) own.emplace_back(shape.elements);
+    for (const TensorSize& shape : settings.shapes) own.emplace_back(shape.elements);
     Workspace workspace;
     exchange->walk_own([&](const TensorPiece& piece, std::span<const std::byte> payload) {
       const auto target = std::span(own[piece.tensor]).subspan(piece.first, piece.elements);
@@ -131,7 +131,7 @@ TEST(ExchangeThread, WeightsCountInTheMean) {
 }
 
 TEST(ExchangeThread, ManySmallTensorsShareFrames) {
-  std::vector<TensorShape> shapes;
+  std::vector<TensorSize> shapes;
   for (std::size_t i = 0; i < 100; ++i) {
     shapes.push_back({"t" + std::to_string(i), (i * i * 37) % 3000});
   }
@@ -151,7 +151,7 @@ TEST(ExchangeThread, ManySmallTensorsShareFrames) {
 
 // Each tensor is treated as if it travelled alone: random numbers are its own.
 TEST(ExchangeThread, TensorsMayHaveCodecsOfTheirOwn) {
-  const std::vector<TensorShape> shapes = {{"a", 3000}, {"b", 5000}, {"c", 40}, {"d", 2000}};
+  const std::vector<TensorSize> shapes = {{"a", 3000}, {"b", 5000}, {"c", 40}, {"d", 2000}};
   const std::vector<const char*> specs = {"topk(5%)", "qsgd(bits=4)", "none", "topk(20%)"};
   for (const Topology topology : {Topology::gather, Topology::server, Topology::scatter}) {
     SCOPED_TRACE(name(topology));
@@ -193,7 +193,7 @@ TEST(ExchangeThread, RequantisedMeansStayUnbiased) {
   for (const Topology topology : {Topology::scatter, Topology::ring}) {
     for (const char* spec : {"natural", "qsgd(bits=3)", "natural_dither(levels=4)", "randk(20%)"}) {
       SCOPED_TRACE(std::string(name(topology)) + ' ' + spec);
-      const std::vector<TensorShape> shapes = {{"weights", kElements}};
+      const std::vector<TensorSize> shapes = {{"weights", kElements}};
       std::vector<double> sum(kElements), squares(kElements), truth(kElements);
       run_communicators(3, [&](Communicator& communicator) {
         RankTensors tensors(communicator.rank(), shapes);
@@ -228,7 +228,7 @@ TEST(ExchangeThread, RequantisedMeansStayUnbiased) {
 
 TEST(ExchangeThread, RoundingRingStaysBelowItsOmega) {
   constexpr std::size_t kRanks = 4, kSteps = 50;
-  const std::vector<TensorShape> shapes = {{"weights", 4096}};
+  const std::vector<TensorSize> shapes = {{"weights", 4096}};
   const auto up = codec("qsgd(bits=3, norm=l2, bucket=512)");
   double error = 0, norms = 0;
   std::vector<double> truth(4096);
@@ -265,7 +265,7 @@ TEST(ExchangeThread, OneBadValuePoisonsTheExchangeOnAllRanks) {
         continue;
       }
       SCOPED_TRACE(std::string(name(topology)) + ' ' + spec);
-      const std::vector<TensorShape> shapes = {{"a", 10007}, {"b", 300}};
+      const std::vector<TensorSize> shapes = {{"a", 10007}, {"b", 300}};
       std::vector<int> poisoned(3);
       run_communicators(3, [&](Communicator& communicator) {
         RankTensors tensors(communicator.rank(), shapes);
@@ -304,7 +304,7 @@ class DoublingPort final : public OwnerPort {
 TEST(ExchangeThread, OwnersPortDecidesWhatGoesDown) {
   for (const Topology topology : {Topology::scatter, Topology::server}) {
     for (const bool is_bad : {false, true}) {
-      const std::vector<TensorShape> shapes = {{"weights", 10007}};
+      const std::vector<TensorSize> shapes = {{"weights", 10007}};
       std::vector<std::vector<float>> means(2);
       run_communicators(2, [&](Communicator& communicator) {
         RankTensors tensors(communicator.rank(), shapes);
@@ -336,7 +336,7 @@ TEST(ExchangeThread, OwnersPortDecidesWhatGoesDown) {
 TEST(ExchangeThread, WorksInPlace) {
   for (const Topology topology :
        {Topology::scatter, Topology::server, Topology::gather, Topology::ring}) {
-    const std::vector<TensorShape> shapes = {{"weights", 50000}};
+    const std::vector<TensorSize> shapes = {{"weights", 50000}};
     Settings settings{.ranks = 3,
                       .shapes = shapes,
                       .options = {.up = codec("natural"), .topology = topology},
@@ -409,7 +409,7 @@ TEST(ExchangeThread, SeveralAreInFlightInOrder) {
     std::vector<std::unique_ptr<RankTensors>> tensors;
     std::vector<std::unique_ptr<Exchange>> exchanges;
     for (std::size_t i = 0; i < 5; ++i) {
-      const std::vector<TensorShape> shapes = {{"bucket", 1000 * (i + 1)}};
+      const std::vector<TensorSize> shapes = {{"bucket", 1000 * (i + 1)}};
       tensors.push_back(std::make_unique<RankTensors>(communicator.rank(), shapes));
       exchanges.push_back(make_exchange(communicator, shapes, {.up = codec("none")}));
     }

@@ -121,8 +121,8 @@ std::vector<Ending> run_tampered(const Way& way, const Tamper& tamper) {
     if (rank == kCulprit) {
       transport = std::make_unique<TamperingTransport>(std::move(transport), way.lane, tamper);
     }
-    Communicator communicator(std::move(transport), {.run = 7, .silence_max = 2s});
-    const std::vector<TensorShape> shapes = {{"weights", 3000}, {"bias", 10}};
+    Communicator communicator(std::move(transport), {.run = 7, .peer_timeout = 2s});
+    const std::vector<TensorSize> shapes = {{"weights", 3000}, {"bias", 10}};
     RankTensors tensors(first_rank + rank, shapes);
     try {
       const auto exchange = make_exchange(

@@ -25,7 +25,7 @@ GatherExchange::GatherExchange(Communicator::Impl& communicator, ExchangeSetup g
   }
 }
 
-void GatherExchange::exchange(Station& station) {
+void GatherExchange::exchange(PeerLinks& links) {
   encoded_ = added_ = 0;
   for (const auto& inbox : inboxes_) {
     if (inbox) inbox->expect(frames_.size());
@@ -40,12 +40,12 @@ void GatherExchange::exchange(Station& station) {
     } else if (!can_encode) {
       await_next();
     }
-    station.presence.tick();
+    links.presence.tick();
   }
   settle_uploads();
   if (setup().is_ported) commit_all();
   for (const auto& senders : senders_) {
-    for (const auto& sender : senders) station.presence.await(*sender);
+    for (const auto& sender : senders) links.presence.await(*sender);
   }
 }
 
@@ -76,7 +76,7 @@ bool GatherExchange::is_ready() {
 void GatherExchange::await_next() {
   for (const auto& inbox : inboxes_) {
     if (inbox && !inbox->is_ready()) {
-      inbox->await(station().presence);
+      inbox->await(links().presence);
       return;
     }
   }

@@ -14,7 +14,7 @@ class GatherExchange final : public ExchangeBase {
   void walk_own(const Visitor& visit) const override { walk(written_, visit); }
 
  private:
-  void exchange(Station& station) override;
+  void exchange(PeerLinks& links) override;
 
   void encode_next();
   bool is_ready();

@@ -5,7 +5,7 @@
 #include <bit>
 #include <vector>
 
-#include "gradwire/collective/mail.h"
+#include "gradwire/collective/frame_inbox.h"
 #include "gradwire/collective/progress.h"
 #include "gradwire/core/bit_pack.h"
 #include "gradwire/core/check.h"
@@ -51,13 +51,13 @@ class NumberRing::Ring final : public Job {
         fingerprint_(fingerprint("number ring " + name)),
         out_(std::array{frame_bytes_max(numbers_max)}) {
     GW_CHECK(ranks_ < std::size_t{1} << 16);
-    communicator_.call([&](Station& station) {
-      station.agreement.compare(
+    communicator_.call([&](PeerLinks& links) {
+      links.agreement.compare(
           {{"number ring", name}, {"the most numbers at a time", std::to_string(numbers_max)}});
       if (ranks_ == 1) return;
-      sender_ = station.transport.sender((rank_ + 1) % ranks_, {.lane = Lane::hop}, out_.room(0));
-      inbox_ = std::make_unique<Inbox>(station.transport, behind(1), Lane::hop,
-                                       out_.room_bytes_max(), kInboxRooms);
+      sender_ = links.transport.sender((rank_ + 1) % ranks_, {.lane = Lane::hop}, out_.room(0));
+      inbox_ = std::make_unique<Inbox>(links.transport, behind(1), Lane::hop, out_.room_bytes_max(),
+                                       kInboxRooms);
     });
   }
 
@@ -69,22 +69,22 @@ class NumberRing::Ring final : public Job {
     return report_;
   }
 
-  void work(Station& station) override {
+  void work(PeerLinks& links) override {
     report_ = {.poisoned = call_.is_poison};
-    station.presence.set_step(call_.step);
+    links.presence.set_step(call_.step);
     std::ranges::copy(call_.numbers, call_.sums.begin());
     const StopWatch watch(report_.exchange_seconds);
     const std::size_t hops = ranks_ - 1;
     if (inbox_) inbox_->expect(2 * hops);
     for (std::size_t hop = 0; hop < hops; ++hop) {
-      send(station, behind(hop), hop + 1);
-      receive(station, behind(hop + 1), hop + 1, true);
+      send(links, behind(hop), hop + 1);
+      receive(links, behind(hop + 1), hop + 1, true);
     }
     for (std::size_t hop = 0; hop < hops; ++hop) {
-      send(station, behind(hops + hop), ranks_);
-      receive(station, behind(ranks_ + hop), ranks_, false);
+      send(links, behind(hops + hop), ranks_);
+      receive(links, behind(ranks_ + hop), ranks_, false);
     }
-    if (sender_) station.presence.await(*sender_);
+    if (sender_) links.presence.await(*sender_);
   }
 
  private:
@@ -97,8 +97,8 @@ class NumberRing::Ring final : public Job {
   }
 
   // A chunk as a sum of so many ranks.
-  void send(Station& station, std::size_t c, std::size_t summed) {
-    station.presence.await(*sender_);
+  void send(PeerLinks& links, std::size_t c, std::size_t summed) {
+    links.presence.await(*sender_);
     const Chunk chunk = chunk_of(c, call_.sums.size(), call_.widths.size(), ranks_);
     const auto widths = sum_widths(call_.widths, summed);
     const std::span<std::byte> room = out_.room(0);
@@ -121,11 +121,11 @@ class NumberRing::Ring final : public Job {
     if (summed < ranks_) report_.message_bytes += bytes;
   }
 
-  void receive(Station& station, std::size_t c, std::size_t summed, bool is_added) {
-    inbox_->await(station.presence);
+  void receive(PeerLinks& links, std::size_t c, std::size_t summed, bool is_added) {
+    inbox_->await(links.presence);
     const Chunk chunk = chunk_of(c, call_.sums.size(), call_.widths.size(), ranks_);
     const auto frame = parse_frame(inbox_->front());
-    if (!frame) refuse(station.presence, inbox_->peer(), "a frame", frame.error());
+    if (!frame) refuse(links.presence, inbox_->peer(), "a frame", frame.error());
     const auto verified =
         verify(frame->header, {.run = communicator_.run(),
                                .step = call_.step,
@@ -135,17 +135,17 @@ class NumberRing::Ring final : public Job {
                                .codec_fingerprint = fingerprint_,
                                .first_element = chunk.first,
                                .element_count = chunk.count});
-    if (!verified) refuse(station.presence, inbox_->peer(), "a frame", verified.error());
+    if (!verified) refuse(links.presence, inbox_->peer(), "a frame", verified.error());
     const auto widths = sum_widths(call_.widths, summed);
     if (frame->payload.size() != packed_number_bytes(chunk.count, widths)) {
-      refuse(station.presence, inbox_->peer(), "a frame",
+      refuse(links.presence, inbox_->peer(), "a frame",
              {"it has not as many bytes as its numbers take", kFrameHeaderBytes});
     }
     came_.resize(chunk.count);
     unpack_numbers(frame->payload, widths, came_);
     const std::span<std::uint32_t> sums = call_.sums.subspan(chunk.first, chunk.count);
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = came_[i] + (is_added ? sums[i] : 0);
-    station.presence.heard(inbox_->peer());
+    links.presence.heard(inbox_->peer());
     report_.poisoned = report_.poisoned || frame->header.poison;
     report_.bytes_received += frame->bytes();
     inbox_->pop();

@@ -88,14 +88,14 @@ std::size_t OwnerExchange::down_frame_bytes_max(const Segment& segment) const {
   return bytes;
 }
 
-void OwnerExchange::exchange(Station& station) {
+void OwnerExchange::exchange(PeerLinks& links) {
   begin();
   while (!is_finished()) {
     const bool has_encoded = encode_next();
     const bool has_reduced = reduce_next();
     const bool has_decoded = decode_next();
     if (has_encoded || has_reduced || has_decoded) {
-      station.presence.tick();
+      links.presence.tick();
     } else {
       await_next();
     }
@@ -296,7 +296,7 @@ void OwnerExchange::await_next() {
     for (const auto& inbox : *inboxes) {
       if (!inbox || inbox->is_empty()) continue;
       is_expected = true;
-      if (!inbox->is_ready()) return inbox->await(station().presence);
+      if (!inbox->is_ready()) return inbox->await(links().presence);
     }
     if (is_expected) return;
   }
@@ -326,8 +326,8 @@ void OwnerExchange::commit_all() {
   for (std::size_t i = 0; i < layout().segments.size(); ++i) {
     while (i >= layout().chunks[owner].first_segment + layout().chunks[owner].segment_count)
       ++owner;
-    const bool is_silent = call().is_repeat || !contributes(rank());
-    commit_segment(i, is_silent ? nullptr : &written_[i],
+    const bool sends_nothing = call().is_repeat || !contributes(rank());
+    commit_segment(i, sends_nothing ? nullptr : &written_[i],
                    [&](const Piece& piece, std::span<float> mean, float scale) {
                      check(down(piece).decode(came_down_[i].next(), mean, workspace()), owner);
                      scale_by(scale, mean);
@@ -372,9 +372,9 @@ void OwnerExchange::await_sends() {
     const Chunk& theirs = layout().chunks[peer];
     for (std::size_t i = 0; i < theirs.segment_count; ++i) {
       const auto& sender = up_senders_[theirs.first_segment + i];
-      if (sender) station().presence.await(*sender);
+      if (sender) links().presence.await(*sender);
     }
-    for (const auto& sender : down_senders_[peer]) station().presence.await(*sender);
+    for (const auto& sender : down_senders_[peer]) links().presence.await(*sender);
   }
 }
 

@@ -21,7 +21,7 @@ class OwnerExchange final : public ExchangeBase {
   std::vector<TensorPiece> owned() const override;
 
  private:
-  void exchange(Station& station) override;
+  void exchange(PeerLinks& links) override;
 
   void begin();
   bool is_finished() const;

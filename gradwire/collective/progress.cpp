@@ -8,11 +8,11 @@ namespace {
 // A call as a job.
 class Call final : public Job {
  public:
-  explicit Call(const std::function<void(Station&)>& task) : task_(task) {}
-  void work(Station& station) override { task_(station); }
+  explicit Call(const std::function<void(PeerLinks&)>& task) : task_(task) {}
+  void work(PeerLinks& links) override { task_(links); }
 
  private:
-  const std::function<void(Station&)>& task_;
+  const std::function<void(PeerLinks&)>& task_;
 };
 
 }  // namespace
@@ -20,20 +20,19 @@ class Call final : public Job {
 Communicator::Impl::Impl(std::unique_ptr<Transport> transport, const CommunicatorOptions& options)
     : run_(options.run),
       transport_(std::move(transport)),
-      presence_(*transport_, options.silence_max),
+      presence_(*transport_, options.peer_timeout),
       agreement_(*transport_, presence_),
-      station_{.transport = *transport_,
-               .presence = presence_,
-               .agreement = agreement_,
-               .run = options.run},
+      links_{.transport = *transport_,
+             .presence = presence_,
+             .agreement = agreement_,
+             .run = options.run},
       thread_([this] { serve(); }) {}
 
 Communicator::Impl::~Impl() {
   if (!is_closed_) {
     try {
-      call([](Station& station) {
-        station.presence.fail(station.transport.rank(),
-                              "it gave up: its own error message says why");
+      call([](PeerLinks& links) {
+        links.presence.fail(links.transport.rank(), "it gave up: its own error message says why");
       });
     } catch (const Error&) {  // it was over already
     }
@@ -63,14 +62,14 @@ void Communicator::Impl::wait(Job& job) {
   if (job.failure_) std::rethrow_exception(job.failure_);
 }
 
-void Communicator::Impl::call(const std::function<void(Station&)>& task) {
+void Communicator::Impl::call(const std::function<void(PeerLinks&)>& task) {
   Call job(task);
   queue(job);
   wait(job);
 }
 
 void Communicator::Impl::close() {
-  call([](Station& station) { station.presence.leave(); });
+  call([](PeerLinks& links) { links.presence.leave(); });
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
   failure_ = std::make_exception_ptr(Error("the communicator is closed"));
@@ -104,7 +103,7 @@ void Communicator::Impl::execute(Job& job) {
   std::exception_ptr failure;
   bool is_over = true;
   try {
-    job.work(station_);
+    job.work(links_);
     return;
   } catch (const StartError&) {  // all ranks have seen the same, and can go on
     failure = std::current_exception();

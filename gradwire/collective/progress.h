@@ -20,7 +20,7 @@
 namespace gradwire {
 
 // What a job works with.
-struct Station {
+struct PeerLinks {
   Transport& transport;
   Presence& presence;
   Agreement& agreement;
@@ -33,7 +33,7 @@ class Job {
 
   // May throw. A PeerError ends the communicator; everything else is this rank's own failure, of
   // which the peers are told.
-  virtual void work(Station& station) = 0;
+  virtual void work(PeerLinks& links) = 0;
 
  private:
   friend class Communicator::Impl;
@@ -52,7 +52,7 @@ class Communicator::Impl {
   void wait(Job& job);
 
   // Runs on the progress thread, and waits.
-  void call(const std::function<void(Station&)>& task);
+  void call(const std::function<void(PeerLinks&)>& task);
 
   void close();
 
@@ -72,7 +72,7 @@ class Communicator::Impl {
   std::unique_ptr<Transport> transport_;
   Presence presence_;
   Agreement agreement_;
-  Station station_;
+  PeerLinks links_;
   std::uint32_t exchanges_ = 0;
 
   std::mutex mutex_;

@@ -80,7 +80,7 @@ std::size_t RingExchange::hop_frame_bytes_max(const Segment& segment) const {
   return bytes;
 }
 
-void RingExchange::exchange(Station& station) {
+void RingExchange::exchange(PeerLinks& links) {
   sent_ = 0;
   if (inbox_) {
     std::size_t frames = 0;  // every chunk's sum but the one started here, every mean but the own
@@ -95,7 +95,7 @@ void RingExchange::exchange(Station& station) {
   pass_sums();
   share_means();
   if (setup().is_ported) commit_all();
-  for (const auto& sender : senders_) station.presence.await(*sender);
+  for (const auto& sender : senders_) links.presence.await(*sender);
 }
 
 void RingExchange::encode_own() {
@@ -113,7 +113,7 @@ void RingExchange::start_sums() {
   const Chunk& chunk = layout().chunks[rank_behind(1)];
   for (std::size_t i = 0; i < chunk.segment_count; ++i) {
     add_own(chunk.first_segment + i, nullptr, ranks() == 1);
-    station().presence.tick();
+    links().presence.tick();
   }
 }
 
@@ -122,7 +122,7 @@ void RingExchange::pass_sums() {
     const Chunk& chunk = layout().chunks[rank_behind(steps)];
     for (std::size_t i = 0; i < chunk.segment_count; ++i) {
       const std::size_t segment = chunk.first_segment + i;
-      inbox_->await(station().presence);
+      inbox_->await(links().presence);
       const Incoming incoming =
           open_front(*inbox_, up_kind(), layout().segments[segment], inbox_->peer());
       add_own(segment, &incoming, steps == ranks());
@@ -137,7 +137,7 @@ void RingExchange::share_means() {
     const Chunk& chunk = layout().chunks[owner];
     for (std::size_t i = 0; i < chunk.segment_count; ++i) {
       const Segment& segment = layout().segments[chunk.first_segment + i];
-      inbox_->await(station().presence);
+      inbox_->await(links().presence);
       const Incoming incoming = open_front(*inbox_, mean_kind_, segment, owner);
       if (steps + 1 < ranks()) {
         const std::span<std::byte> room = next_room();
@@ -197,7 +197,7 @@ void RingExchange::commit_all() {
                scale_by(scale, mean);
              });
     }
-    station().presence.tick();
+    links().presence.tick();
   }
 }
 
@@ -249,7 +249,7 @@ std::size_t RingExchange::sum_payload(std::span<const std::byte> own,
     scale_by(call().weight, floats);
   } else {
     if (came->size() != own.size() || !std::equal(own.begin(), own.begin() + from, came->begin())) {
-      station().presence.fail(rank_behind(1), "its sum is of other places than this rank's");
+      links().presence.fail(rank_behind(1), "its sum is of other places than this rank's");
     }
     std::copy(came->begin(), came->end(), sum.begin());
     kernel::add_weighted(as_floats(own.subspan(from)), call().weight, floats, {});
@@ -289,7 +289,7 @@ Written RingExchange::round_again(const Segment& segment, ParcelReader* incoming
 // the first chunk, which finds room in any case.
 std::span<std::byte> RingExchange::next_room() {
   const std::size_t room = sent_ % out_frames_.size();
-  if (!senders_.empty()) station().presence.await(*senders_[room]);
+  if (!senders_.empty()) links().presence.await(*senders_[room]);
   return out_frames_.room(room);
 }
 

@@ -23,7 +23,7 @@ class RingExchange final : public ExchangeBase {
   void walk_own(const Visitor& visit) const override;
 
  private:
-  void exchange(Station& station) override;
+  void exchange(PeerLinks& links) override;
 
   void encode_own();
   void start_sums();

@@ -6,7 +6,7 @@
 namespace gradwire {
 
 void SentPiece::decode(std::span<float> target) const {
-  if (is_silent()) {
+  if (is_empty()) {
     std::fill(target.begin(), target.end(), 0.0F);
   } else {
     GW_CHECK(codec_->decode(payload_, target, *workspace_).has_value());
@@ -14,7 +14,7 @@ void SentPiece::decode(std::span<float> target) const {
 }
 
 void SentPiece::add(float weight, std::span<float> target) const {
-  if (is_silent()) return;
+  if (is_empty()) return;
   GW_CHECK(codec_->decode_add(payload_, weight, target, *workspace_).has_value());
 }
 

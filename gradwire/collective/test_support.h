@@ -30,7 +30,7 @@ void run_communicators(std::size_t size, const CommunicatorOptions& options, F f
 
 template <class F>
 void run_communicators(std::size_t size, F f) {
-  run_communicators(size, {.run = 7, .silence_max = std::chrono::milliseconds(10000)}, f);
+  run_communicators(size, {.run = 7, .peer_timeout = std::chrono::milliseconds(10000)}, f);
 }
 
 // Values of very different sizes, other ones on every rank and in every tensor.
@@ -51,7 +51,7 @@ inline std::vector<float> rank_values(std::size_t rank, std::size_t tensor, std:
 
 // One rank's tensors, and where their means go.
 struct RankTensors {
-  RankTensors(std::size_t rank, std::span<const TensorShape> shapes) {
+  RankTensors(std::size_t rank, std::span<const TensorSize> shapes) {
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       values.push_back(rank_values(rank, i, shapes[i].elements));
       means.emplace_back(shapes[i].elements);

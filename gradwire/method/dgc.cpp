@@ -24,12 +24,12 @@ double share_at(const DgcOptions& options, std::uint64_t step) {
 
 class DgcRule final : public Rule {
  public:
-  DgcRule(Workplace& place, const DgcOptions& options)
-      : Rule(place),
+  DgcRule(RuleWorkspace& workspace, const DgcOptions& options)
+      : Rule(workspace),
         options_(options),
-        velocity_(place.add_memory("velocity", Sharing::worker)),
-        sum_(place.add_memory("velocity sum", Sharing::worker)),
-        downlink_(place) {}
+        velocity_(workspace.add_memory("velocity", Sharing::worker)),
+        sum_(workspace.add_memory("velocity sum", Sharing::worker)),
+        downlink_(workspace) {}
 
   MethodTraits traits() const override {
     return {.needs_whole_gradient = options_.clip.has_value(), .owns_momentum = true};
@@ -40,7 +40,7 @@ class DgcRule final : public Rule {
   Codecs on_begin() override {
     clip_factor_ = 1;
     const double share = share_at(options_, context().step);
-    if (share == share_) return place().codecs;
+    if (share == share_) return workspace().codecs;
     share_ = share;
     return {.up = make_codec(dgc_codec_spec(options_, context().step)), .down = options_.down};
   }
@@ -48,9 +48,9 @@ class DgcRule final : public Rule {
   // Each worker's gradient is one of N in the mean, so that its norm may be 1/sqrt(N) of the clip.
   bool on_whole_gradient() override {
     double squares = 0;
-    for (const auto& gradient : place().gradients) squares += kernel::moments(gradient).squares;
+    for (const auto& gradient : workspace().gradients) squares += kernel::moments(gradient).squares;
     const double norm = double{context().weight} * std::sqrt(squares);
-    const double most = *options_.clip / std::sqrt(static_cast<double>(place().workers));
+    const double most = *options_.clip / std::sqrt(static_cast<double>(workspace().workers));
     if (norm > most && std::isfinite(norm)) clip_factor_ = static_cast<float>(most / norm);
     return false;
   }
@@ -65,7 +65,7 @@ class DgcRule final : public Rule {
 
   // The new u is what w has moved by.
   void remember(const TensorPiece& piece, const SentPiece& sent, std::span<float> values) override {
-    if (sent.is_silent()) return;
+    if (sent.is_empty()) return;
     const std::span<float> velocity = memory(velocity_, piece);
     const std::span<float> sum = memory(sum_, piece);
     sent_.resize(values.size());
@@ -105,8 +105,8 @@ std::string dgc_codec_spec(const DgcOptions& options, std::uint64_t step) {
   return options.values == "none" ? sparse : sparse + " | " + options.values;
 }
 
-std::unique_ptr<Rule> make_dgc_rule(Workplace& place, const DgcOptions& options) {
-  return std::make_unique<DgcRule>(place, options);
+std::unique_ptr<Rule> make_dgc_rule(RuleWorkspace& workspace, const DgcOptions& options) {
+  return std::make_unique<DgcRule>(workspace, options);
 }
 
 }  // namespace gradwire

@@ -23,20 +23,21 @@ double with_few_bits(double number) {
 
 class DianaRule final : public Rule {
  public:
-  DianaRule(Workplace& place, const DianaOptions& options)
-      : Rule(place),
+  DianaRule(RuleWorkspace& workspace, const DianaOptions& options)
+      : Rule(workspace),
         momentum_(static_cast<float>(options.momentum)),
-        store_(place.is_large && momentum_ == 0 ? kernel::Store::streamed : kernel::Store::cached),
-        shift_(place.add_memory("shift", Sharing::worker)),
-        all_(place.add_memory(place.has_downlink ? "downlink shift" : "mean shift",
-                              Sharing::replicated)),
-        owner_(place.has_downlink ? place.add_owner_memory("mean shift") : 0),
-        average_(momentum_ > 0 ? place.add_memory("momentum", Sharing::replicated) : 0) {
-    for (const MethodTensor& tensor : place.tensors) {
-      const double alpha = 1 / (2 * (1 + omega(*place.codecs.up, tensor.elements())));
+        store_(workspace.is_large && momentum_ == 0 ? kernel::Store::streamed
+                                                    : kernel::Store::cached),
+        shift_(workspace.add_memory("shift", Sharing::worker)),
+        all_(workspace.add_memory(workspace.has_downlink ? "downlink shift" : "mean shift",
+                                  Sharing::replicated)),
+        owner_(workspace.has_downlink ? workspace.add_owner_memory("mean shift") : 0),
+        average_(momentum_ > 0 ? workspace.add_memory("momentum", Sharing::replicated) : 0) {
+    for (const MethodTensor& tensor : workspace.tensors) {
+      const double alpha = 1 / (2 * (1 + omega(*workspace.codecs.up, tensor.elements())));
       alphas_.push_back(static_cast<float>(options.alpha.value_or(with_few_bits(alpha))));
-      rates_.push_back(place.has_downlink ? down_rate(*place.codecs.down, tensor.elements())
-                                          : alphas_.back());
+      rates_.push_back(workspace.has_downlink ? down_rate(*workspace.codecs.down, tensor.elements())
+                                              : alphas_.back());
     }
   }
 
@@ -92,8 +93,8 @@ class DianaRule final : public Rule {
 
 }  // namespace
 
-std::unique_ptr<Rule> make_diana_rule(Workplace& place, const DianaOptions& options) {
-  return std::make_unique<DianaRule>(place, options);
+std::unique_ptr<Rule> make_diana_rule(RuleWorkspace& workspace, const DianaOptions& options) {
+  return std::make_unique<DianaRule>(workspace, options);
 }
 
 }  // namespace gradwire

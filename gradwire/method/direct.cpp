@@ -2,6 +2,8 @@
 
 namespace gradwire {
 
-std::unique_ptr<Rule> make_direct_rule(Workplace& place) { return std::make_unique<Rule>(place); }
+std::unique_ptr<Rule> make_direct_rule(RuleWorkspace& workspace) {
+  return std::make_unique<Rule>(workspace);
+}
 
 }  // namespace gradwire

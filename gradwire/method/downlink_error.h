@@ -14,10 +14,11 @@ namespace gradwire {
 class DownlinkError {
  public:
   // Without a downlink that rounds, nothing is kept.
-  explicit DownlinkError(Workplace& place) : place_(place), scales_(place.tensors.size(), 1.0F) {
-    if (!place.has_downlink) return;
-    error_ = place.add_owner_memory("downlink error");
-    scales_ = contraction_scales(*place.codecs.down, place.tensors);
+  explicit DownlinkError(RuleWorkspace& workspace)
+      : workspace_(workspace), scales_(workspace.tensors.size(), 1.0F) {
+    if (!workspace.has_downlink) return;
+    error_ = workspace.add_owner_memory("downlink error");
+    scales_ = contraction_scales(*workspace.codecs.down, workspace.tensors);
   }
 
   // What all ranks multiply by that what came down.
@@ -26,17 +27,17 @@ class DownlinkError {
   // `mean` is to be multiplied by `up_scale`, and the memory by `factor`.
   void prepare(const TensorPiece& piece, std::span<const float> mean, float up_scale, float factor,
                std::span<float> wanted) {
-    kernel::combine(up_scale, mean, factor, place_.memories[error_].at(piece), wanted);
+    kernel::combine(up_scale, mean, factor, workspace_.memories[error_].at(piece), wanted);
   }
   void commit(const TensorPiece& piece, std::span<const float> mean, float up_scale, float factor,
               std::span<const float> sent) {
-    const std::span<float> error = place_.memories[error_].at(piece);
+    const std::span<float> error = workspace_.memories[error_].at(piece);
     kernel::combine(up_scale, mean, factor, error, error);
     kernel::combine(1, error, -scales_[piece.tensor], sent, error);
   }
 
  private:
-  Workplace& place_;
+  RuleWorkspace& workspace_;
   std::size_t error_ = 0;
   std::vector<float> scales_;
 };

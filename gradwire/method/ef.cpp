@@ -11,12 +11,12 @@ namespace {
 
 class EfRule final : public Rule {
  public:
-  explicit EfRule(Workplace& place)
-      : Rule(place),
-        error_(place.add_memory("error", Sharing::worker)),
-        downlink_(place),
-        scales_(contraction_scales(*place.codecs.up, place.tensors)),
-        unit_(place.tensors) {}
+  explicit EfRule(RuleWorkspace& workspace)
+      : Rule(workspace),
+        error_(workspace.add_memory("error", Sharing::worker)),
+        downlink_(workspace),
+        scales_(contraction_scales(*workspace.codecs.up, workspace.tensors)),
+        unit_(workspace.tensors) {}
 
   bool keeps_values() const override { return true; }
 
@@ -27,14 +27,14 @@ class EfRule final : public Rule {
 
   // e = v - c. It is in no cache, and is next read a whole step later.
   void remember(const TensorPiece& piece, const SentPiece& sent, std::span<float> values) override {
-    if (sent.is_silent()) return;
+    if (sent.is_empty()) return;
     sent.add(-scales_[piece.tensor], values);
     kernel::copy_streamed(std::as_bytes(std::span<const float>(values)),
                           std::as_writable_bytes(memory(error_, piece)).data());
   }
 
   float mean_scale(std::size_t tensor) const override {
-    return place().has_downlink ? downlink_.scale(tensor) : scales_[tensor];
+    return workspace().has_downlink ? downlink_.scale(tensor) : scales_[tensor];
   }
 
   void prepare_down(const TensorPiece& piece, std::span<const float> mean,
@@ -65,6 +65,8 @@ class EfRule final : public Rule {
 
 }  // namespace
 
-std::unique_ptr<Rule> make_ef_rule(Workplace& place) { return std::make_unique<EfRule>(place); }
+std::unique_ptr<Rule> make_ef_rule(RuleWorkspace& workspace) {
+  return std::make_unique<EfRule>(workspace);
+}
 
 }  // namespace gradwire

@@ -9,14 +9,14 @@ namespace {
 
 class Ef21Rule final : public Rule {
  public:
-  explicit Ef21Rule(Workplace& place)
-      : Rule(place),
-        shift_(place.add_memory("shift", Sharing::worker)),
-        all_(place.add_memory(place.has_downlink ? "downlink shift" : "mean shift",
-                              Sharing::replicated)),
-        owner_(place.has_downlink ? place.add_owner_memory("mean shift") : 0),
-        scales_(contraction_scales(*place.codecs.up, place.tensors)),
-        down_scales_(contraction_scales(*place.codecs.down, place.tensors)) {}
+  explicit Ef21Rule(RuleWorkspace& workspace)
+      : Rule(workspace),
+        shift_(workspace.add_memory("shift", Sharing::worker)),
+        all_(workspace.add_memory(workspace.has_downlink ? "downlink shift" : "mean shift",
+                                  Sharing::replicated)),
+        owner_(workspace.has_downlink ? workspace.add_owner_memory("mean shift") : 0),
+        scales_(contraction_scales(*workspace.codecs.up, workspace.tensors)),
+        down_scales_(contraction_scales(*workspace.codecs.down, workspace.tensors)) {}
 
   void prepare(const TensorPiece& piece, std::span<const float> gradient,
                std::span<float> values) override {
@@ -29,7 +29,7 @@ class Ef21Rule final : public Rule {
   }
 
   float mean_scale(std::size_t tensor) const override {
-    return place().has_downlink ? down_scales_[tensor] : scales_[tensor];
+    return workspace().has_downlink ? down_scales_[tensor] : scales_[tensor];
   }
 
   void commit(const TensorPiece& piece, std::span<const float> mean,
@@ -60,6 +60,8 @@ class Ef21Rule final : public Rule {
 
 }  // namespace
 
-std::unique_ptr<Rule> make_ef21_rule(Workplace& place) { return std::make_unique<Ef21Rule>(place); }
+std::unique_ptr<Rule> make_ef21_rule(RuleWorkspace& workspace) {
+  return std::make_unique<Ef21Rule>(workspace);
+}
 
 }  // namespace gradwire

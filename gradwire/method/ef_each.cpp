@@ -11,12 +11,12 @@ namespace {
 
 class EfEachRule final : public Rule {
  public:
-  EfEachRule(Workplace& place, std::vector<bool> keeps_error)
-      : Rule(place),
+  EfEachRule(RuleWorkspace& workspace, std::vector<bool> keeps_error)
+      : Rule(workspace),
         keeps_error_(std::move(keeps_error)),
-        error_(place.add_memory("error", Sharing::worker)),
-        unit_(place.tensors) {
-    if (place.has_downlink) downlink_error_ = place.add_owner_memory("downlink error");
+        error_(workspace.add_memory("error", Sharing::worker)),
+        unit_(workspace.tensors) {
+    if (workspace.has_downlink) downlink_error_ = workspace.add_owner_memory("downlink error");
   }
 
   bool keeps_values() const override { return true; }
@@ -27,7 +27,7 @@ class EfEachRule final : public Rule {
   }
 
   void remember(const TensorPiece& piece, const SentPiece& sent, std::span<float> values) override {
-    if (sent.is_silent()) return;
+    if (sent.is_empty()) return;
     const std::span<float> error = memory(error_, piece);
     if (keeps_error_[piece.tensor]) {
       sent.add(-1, values);
@@ -71,8 +71,8 @@ class EfEachRule final : public Rule {
 
 }  // namespace
 
-std::unique_ptr<Rule> make_ef_each_rule(Workplace& place, std::vector<bool> keeps_error) {
-  return std::make_unique<EfEachRule>(place, std::move(keeps_error));
+std::unique_ptr<Rule> make_ef_each_rule(RuleWorkspace& workspace, std::vector<bool> keeps_error) {
+  return std::make_unique<EfEachRule>(workspace, std::move(keeps_error));
 }
 
 }  // namespace gradwire

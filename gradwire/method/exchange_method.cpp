@@ -80,7 +80,7 @@ class ExchangeMethod final : public Method {
   Communicator& communicator_;
   const MethodSetup setup_;
   Topology topology_;
-  Workplace place_;
+  RuleWorkspace workspace_;
   std::unique_ptr<Rule> rule_;
   std::unique_ptr<StepOrder> order_;
   std::vector<Group> groups_;  // go first: exchanges work with the rule
@@ -96,19 +96,19 @@ ExchangeMethod::ExchangeMethod(Communicator& communicator, std::vector<MethodTen
                     ? options.topology
                     : choose(tensors, communicator.size(),
                              setup_.steady.up ? setup_.steady : setup_.codecs, setup_.kind)) {
-  const bool has_silent_server = topology_ == Topology::server && !options.server_contributes;
-  place_.workers = communicator.size() - (has_silent_server ? 1 : 0);
-  place_.is_silent = has_silent_server && communicator.rank() == options.server;
+  const bool has_dedicated_server = topology_ == Topology::server && !options.server_contributes;
+  workspace_.workers = communicator.size() - (has_dedicated_server ? 1 : 0);
+  workspace_.only_averages = has_dedicated_server && communicator.rank() == options.server;
   constexpr std::size_t kLargeElements = std::size_t{1} << 20;
-  place_.is_large = total_elements(tensors) >= kLargeElements;
-  place_.tensors = std::move(tensors);
-  order_ = std::make_unique<StepOrder>(place_.tensors);
-  place_.options = options;
-  place_.gradients.resize(place_.tensors.size());
+  workspace_.is_large = total_elements(tensors) >= kLargeElements;
+  workspace_.tensors = std::move(tensors);
+  order_ = std::make_unique<StepOrder>(workspace_.tensors);
+  workspace_.options = options;
+  workspace_.gradients.resize(workspace_.tensors.size());
   const bool is_whole = setup_.kind == RuleKind::lazy;
-  groups_ = cut_groups(place_.tensors, is_whole ? std::size_t(-1) : options.group_elements);
+  groups_ = cut_groups(workspace_.tensors, is_whole ? std::size_t(-1) : options.group_elements);
   make_exchanges(setup_.codecs);
-  rule_ = setup_.make_rule(place_);
+  rule_ = setup_.make_rule(workspace_);
   for (Group& group : groups_) {
     group.worker = std::make_unique<WorkerHalf>(*rule_, group.first);
     group.owner = std::make_unique<OwnerHalf>(*rule_, group.first);
@@ -116,11 +116,11 @@ ExchangeMethod::ExchangeMethod(Communicator& communicator, std::vector<MethodTen
 }
 
 void ExchangeMethod::make_exchanges(const Codecs& codecs) {
-  place_.owned.clear();
+  workspace_.owned.clear();
   for (Group& group : groups_) {
-    std::vector<TensorShape> shapes;
+    std::vector<TensorSize> shapes;
     for (std::size_t i = group.first; i < group.last; ++i) {
-      shapes.push_back({place_.tensors[i].name, place_.tensors[i].elements()});
+      shapes.push_back({workspace_.tensors[i].name, workspace_.tensors[i].elements()});
     }
     std::vector<std::shared_ptr<const Codec>> each;
     if (!codecs.each.empty()) {
@@ -133,36 +133,36 @@ void ExchangeMethod::make_exchanges(const Codecs& codecs) {
                                     .down = codecs.down,
                                     .each = std::move(each),
                                     .topology = topology_,
-                                    .server = place_.options.server,
-                                    .server_contributes = place_.options.server_contributes,
-                                    .seed = place_.options.seed,
-                                    .segment_elements_max = place_.options.segment_elements_max,
+                                    .server = workspace_.options.server,
+                                    .server_contributes = workspace_.options.server_contributes,
+                                    .seed = workspace_.options.seed,
+                                    .segment_elements_max = workspace_.options.segment_elements_max,
                                     .is_ported = is_ported(),
                                     .keeps_uploads = setup_.kind == RuleKind::lazy});
     for (const TensorPiece& piece : group.exchange->owned()) {
-      place_.owned.push_back(in_all(piece, group.first));
+      workspace_.owned.push_back(in_all(piece, group.first));
     }
   }
-  place_.codecs = codecs;
-  if (!place_.codecs.down) place_.codecs.down = codecs.up;
+  workspace_.codecs = codecs;
+  if (!workspace_.codecs.down) workspace_.codecs.down = codecs.up;
   const bool has_owners = topology_ == Topology::scatter || topology_ == Topology::server;
   const auto is_rounded = [](const auto& codec) { return codec->spec() != "none"; };
-  place_.has_downlink =
-      has_owners && (codecs.each.empty() ? is_rounded(place_.codecs.down)
+  workspace_.has_downlink =
+      has_owners && (codecs.each.empty() ? is_rounded(workspace_.codecs.down)
                                          : std::ranges::any_of(codecs.each, is_rounded));
 }
 
 void ExchangeMethod::begin(const StepContext& context) {
   order_->check_begin(context);
   const MethodTraits traits = rule_->traits();
-  if (traits.needs_parameters && context.parameters.size() != place_.tensors.size()) {
+  if (traits.needs_parameters && context.parameters.size() != workspace_.tensors.size()) {
     throw Error(spec() + " needs the parameters of every tensor in each step");
   }
   if (traits.needs_old_gradient && !context.gradient_at) {
     throw Error(spec() + " needs a way to compute gradients at older parameters");
   }
-  place_.context = context;
-  if (const Codecs codecs = rule_->on_begin(); codecs.up != place_.codecs.up) {
+  workspace_.context = context;
+  if (const Codecs codecs = rule_->on_begin(); codecs.up != workspace_.codecs.up) {
     make_exchanges(codecs);
   }
   next_group_ = 0;
@@ -171,20 +171,21 @@ void ExchangeMethod::begin(const StepContext& context) {
 
 void ExchangeMethod::submit(std::size_t tensor, std::span<float> gradient) {
   order_->submit(tensor, gradient);
-  place_.gradients[tensor] = gradient;
+  workspace_.gradients[tensor] = gradient;
   if (rule_->traits().needs_whole_gradient) return;
   if (groups_[next_group_].last == order_->submitted()) start(groups_[next_group_++], false);
 }
 
 void ExchangeMethod::start(Group& group, bool is_repeat) {
-  const auto gradients = std::span(place_.gradients).subspan(group.first, group.last - group.first);
+  const auto gradients =
+      std::span(workspace_.gradients).subspan(group.first, group.last - group.first);
   group.values.assign(gradients.begin(), gradients.end());
-  ExchangeCall call{.step = place_.context.step, .means = gradients, .is_repeat = is_repeat};
+  ExchangeCall call{.step = workspace_.context.step, .means = gradients, .is_repeat = is_repeat};
   if (is_ported()) {
     call.worker = group.worker.get();
-    if (place_.has_downlink) call.owner = group.owner.get();
+    if (workspace_.has_downlink) call.owner = group.owner.get();
   } else {
-    call.weight = place_.context.weight;
+    call.weight = workspace_.context.weight;
     call.values = group.values;
   }
   group.exchange->start(call);
@@ -195,10 +196,10 @@ MethodReport ExchangeMethod::finish() {
   order_->end();
   is_repeat_ = false;
   if (rule_->traits().needs_whole_gradient) {
-    is_repeat_ = !place_.is_silent && rule_->on_whole_gradient();
+    is_repeat_ = !workspace_.only_averages && rule_->on_whole_gradient();
     for (Group& group : groups_) start(group, is_repeat_);
   }
-  MethodReport report{.uploads = is_repeat_ || place_.is_silent ? 0u : 1u,
+  MethodReport report{.uploads = is_repeat_ || workspace_.only_averages ? 0u : 1u,
                       .uploads_skipped = is_repeat_ ? 1u : 0u};
   // What was started is waited for, also when it is over: the first failure is the cause.
   std::exception_ptr failure;
@@ -226,19 +227,19 @@ MethodState ExchangeMethod::empty_state() const {
   // What memories there are depends on whether what goes down is rounded, not on the way it goes;
   // last uploads are kept as they travelled.
   state.topology = setup_.kind == RuleKind::lazy ? name(topology_)
-                   : place_.has_downlink         ? "with a rounded downlink, such as scatter"
+                   : workspace_.has_downlink     ? "with a rounded downlink, such as scatter"
                                                  : "with an exact downlink, such as gather";
   state.rank = communicator_.rank();
   state.ranks = communicator_.size();
-  state.is_silent = place_.is_silent;
-  for (const auto& [tensor, shape] : place_.tensors) state.tensors.push_back({tensor, shape});
+  state.only_averages = workspace_.only_averages;
+  for (const auto& [tensor, shape] : workspace_.tensors) state.tensors.push_back({tensor, shape});
   return state;
 }
 
 MethodState ExchangeMethod::save() const {
   GW_CHECK(!order_->is_begun());
   MethodState state = empty_state();
-  for (const Memory& memory : place_.memories) memory.save(state);
+  for (const Memory& memory : workspace_.memories) memory.save(state);
   if (setup_.kind == RuleKind::lazy) {
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       state.blobs["uploads " + std::to_string(i)] = groups_[i].exchange->save_uploads();
@@ -252,9 +253,9 @@ void ExchangeMethod::load(const MethodState& state) {
   GW_CHECK(!order_->is_begun());
   MethodState ours = empty_state();
   if (state.is_reshared && setup_.kind == RuleKind::lazy) ours.topology = state.topology;
-  check_fit(ours, state);
+  check_state_fits(ours, state);
   // Everything is looked at before anything is changed.
-  for (const Memory& memory : place_.memories) memory.check(state);
+  for (const Memory& memory : workspace_.memories) memory.check(state);
   if (setup_.kind == RuleKind::lazy && !state.is_reshared) {
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       const auto blob = state.blobs.find("uploads " + std::to_string(i));
@@ -262,36 +263,36 @@ void ExchangeMethod::load(const MethodState& state) {
       groups_[i].exchange->load_uploads(blob->second);
     }
   }
-  for (Memory& memory : place_.memories) memory.load(state);
+  for (Memory& memory : workspace_.memories) memory.load(state);
   rule_->on_load(state);
 }
 
 std::vector<TensorPiece> ExchangeMethod::owned() const {
   const bool has_memory = std::ranges::any_of(
-      place_.memories, [](const Memory& memory) { return memory.sharing() == Sharing::owner; });
-  return has_memory ? place_.owned : std::vector<TensorPiece>();
+      workspace_.memories, [](const Memory& memory) { return memory.sharing() == Sharing::owner; });
+  return has_memory ? workspace_.owned : std::vector<TensorPiece>();
 }
 
 void ExchangeMethod::rescale(float factor) {
   GW_CHECK(!order_->is_begun());
   check_rescale(factor);
-  for (Memory& memory : place_.memories) memory.rescale(factor);
+  for (Memory& memory : workspace_.memories) memory.rescale(factor);
   rule_->on_rescale(factor);
 }
 
 std::size_t ExchangeMethod::memory_bytes() const {
   std::size_t bytes = rule_->extra_bytes();
-  for (const Memory& memory : place_.memories) bytes += memory.bytes();
+  for (const Memory& memory : workspace_.memories) bytes += memory.bytes();
   for (const Group& group : groups_) bytes += group.exchange->upload_bytes();
   return bytes;
 }
 
 std::vector<std::uint64_t> ExchangeMethod::tensor_bytes() const {
   const bool rounds_on_the_way =
-      topology_ == Topology::ring && !place_.codecs.up->summable_from().has_value();
+      topology_ == Topology::ring && !workspace_.codecs.up->summable_from().has_value();
   if (rounds_on_the_way) return {};
-  std::vector<std::uint64_t> bytes(place_.tensors.size());
-  if (is_repeat_ || place_.is_silent) return bytes;
+  std::vector<std::uint64_t> bytes(workspace_.tensors.size());
+  if (is_repeat_ || workspace_.only_averages) return bytes;
   for (const Group& group : groups_) {
     group.exchange->walk_own([&](const TensorPiece& piece, std::span<const std::byte> payload) {
       bytes[group.first + piece.tensor] += payload.size();

@@ -25,7 +25,7 @@ struct MethodSetup {
   Codecs codecs;
   Codecs steady = {};  // those that a topology is chosen for, if the first are soon changed
   RuleKind kind = RuleKind::plain;
-  std::function<std::unique_ptr<Rule>(Workplace&)> make_rule;
+  std::function<std::unique_ptr<Rule>(RuleWorkspace&)> make_rule;
 };
 
 // Throws what make_exchange throws.

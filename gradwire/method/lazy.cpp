@@ -25,16 +25,17 @@ constexpr const char* kAge = "age";
 
 class LazyRule final : public Rule {
  public:
-  LazyRule(Workplace& place, const LazyOptions& options)
-      : Rule(place),
+  LazyRule(RuleWorkspace& workspace, const LazyOptions& options)
+      : Rule(workspace),
         options_(options),
-        error_(options.has_error_memory ? place.add_memory("error", Sharing::worker) : 0),
-        old_model_(
-            place.add_memory("model at the last upload", Sharing::worker, MemoryUnit::parameter)),
-        scales_(options.has_error_memory ? contraction_scales(*place.codecs.up, place.tensors)
-                                         : std::vector<float>(place.tensors.size(), 1.0F)),
-        unit_(place.tensors),
-        smoothness_(*place.codecs.up) {}
+        error_(options.has_error_memory ? workspace.add_memory("error", Sharing::worker) : 0),
+        old_model_(workspace.add_memory("model at the last upload", Sharing::worker,
+                                        MemoryUnit::parameter)),
+        scales_(options.has_error_memory
+                    ? contraction_scales(*workspace.codecs.up, workspace.tensors)
+                    : std::vector<float>(workspace.tensors.size(), 1.0F)),
+        unit_(workspace.tensors),
+        smoothness_(*workspace.codecs.up) {}
 
   MethodTraits traits() const override {
     return {.needs_whole_gradient = true,
@@ -63,7 +64,7 @@ class LazyRule final : public Rule {
   }
 
   void remember(const TensorPiece& piece, const SentPiece& sent, std::span<float> values) override {
-    if (sent.is_silent()) return;
+    if (sent.is_empty()) return;
     if (estimates_smoothness()) smoothness_.add(piece, sent);
     if (!options_.has_error_memory) return;
     sent.add(-scales_[piece.tensor], values);  // e = v - u
@@ -87,7 +88,7 @@ class LazyRule final : public Rule {
     moves_.push_front(step_squared_);
     if (moves_.size() > options_.window) moves_.pop_back();
     step_squared_ = 0;
-    if (is_skipped_ || place().is_silent) return;
+    if (is_skipped_ || workspace().only_averages) return;
     if (estimates_smoothness()) smoothness_.settle(movement_);
     unit_.commit(first, last, context().learning_rate);
     age_ = 1;
@@ -111,7 +112,7 @@ class LazyRule final : public Rule {
   static constexpr std::size_t kNeverUploaded = std::size_t(-1) / 2;
 
   TensorPiece whole(std::size_t tensor) const {
-    return {.tensor = tensor, .first = 0, .elements = place().tensors[tensor].elements()};
+    return {.tensor = tensor, .first = 0, .elements = workspace().tensors[tensor].elements()};
   }
   bool estimates_smoothness() const { return options_.is_server_rule && !options_.smoothness; }
 
@@ -121,8 +122,9 @@ class LazyRule final : public Rule {
   double model_movement() {
     if (!options_.is_server_rule || age_ >= kNeverUploaded) return 0;
     double squares = 0;
-    for (std::size_t i = 0; i < place().tensors.size(); ++i) {
-      squares += distance_squared(context().parameters[i], place().memories[old_model_].whole(i));
+    for (std::size_t i = 0; i < workspace().tensors.size(); ++i) {
+      squares +=
+          distance_squared(context().parameters[i], workspace().memories[old_model_].whole(i));
     }
     return squares;
   }
@@ -132,7 +134,7 @@ class LazyRule final : public Rule {
     if (options_.is_server_rule) {
       constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
       double gradient_squared = 0;
-      for (const auto& gradient : place().gradients) {
+      for (const auto& gradient : workspace().gradients) {
         gradient_squared += kernel::moments(gradient).squares;
       }
       if (!std::isfinite(gradient_squared)) return kUnknown;
@@ -140,18 +142,18 @@ class LazyRule final : public Rule {
       return smoothness_.squared() > 0 ? smoothness_.squared() * movement_ : kUnknown;
     }
     std::vector<std::span<const float>> old_model;
-    for (std::size_t i = 0; i < place().tensors.size(); ++i) {
-      old_model.push_back(place().memories[old_model_].whole(i));
+    for (std::size_t i = 0; i < workspace().tensors.size(); ++i) {
+      old_model.push_back(workspace().memories[old_model_].whole(i));
     }
     double squares = 0;
     context().gradient_at(old_model, [&](std::size_t tensor, std::span<const float> gradient) {
-      squares += distance_squared(place().gradients[tensor], gradient);
+      squares += distance_squared(workspace().gradients[tensor], gradient);
     });
     return double{context().weight} * double{context().weight} * squares;
   }
 
   double allowed_change() const {
-    const auto workers = static_cast<double>(place().workers);
+    const auto workers = static_cast<double>(workspace().workers);
     const double weight = options_.weight.value_or(workers / context().learning_rate);
     double sum = 0;
     for (const double move : moves_) sum += weight * move;
@@ -203,8 +205,8 @@ void LazyRule::on_load(const MethodState& state) {
 
 }  // namespace
 
-std::unique_ptr<Rule> make_lazy_rule(Workplace& place, const LazyOptions& options) {
-  return std::make_unique<LazyRule>(place, options);
+std::unique_ptr<Rule> make_lazy_rule(RuleWorkspace& workspace, const LazyOptions& options) {
+  return std::make_unique<LazyRule>(workspace, options);
 }
 
 }  // namespace gradwire

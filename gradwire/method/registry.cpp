@@ -8,11 +8,11 @@
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/error.h"
 #include "gradwire/method/exchange_method.h"
-#include "gradwire/method/lgreco.h"
-#include "gradwire/method/lgreco_reader.h"
+#include "gradwire/method/lgreco/lgreco.h"
+#include "gradwire/method/lgreco/lgreco_reader.h"
 #include "gradwire/method/method.h"
 #include "gradwire/method/method_reader.h"
-#include "gradwire/method/powersgd.h"
+#include "gradwire/method/powersgd/powersgd.h"
 #include "gradwire/method/rules.h"
 #include "gradwire/method/scaling.h"
 
@@ -90,7 +90,9 @@ MethodPlan read_diana(MethodReader& reader) {
   setup.codecs.down = reader.down();
   if (!setup.codecs.down) setup.codecs.down = make_codec("none");
   reader.refuse_if(why_not_with_error_memory(*setup.codecs.down), "down");
-  setup.make_rule = [options](Workplace& place) { return make_diana_rule(place, options); };
+  setup.make_rule = [options](RuleWorkspace& workspace) {
+    return make_diana_rule(workspace, options);
+  };
   setup.spec = reader.finish();
   return plan_exchange(setup);
 }
@@ -125,7 +127,9 @@ MethodPlan read_dgc(MethodReader& reader) {
   reader.refuse_if(why_not_with_error_memory(*setup.codecs.up), "values");
   setup.steady = {.up = make_codec(dgc_codec_spec(options, options.warmup_steps)),
                   .down = options.down};
-  setup.make_rule = [options](Workplace& place) { return make_dgc_rule(place, options); };
+  setup.make_rule = [options](RuleWorkspace& workspace) {
+    return make_dgc_rule(workspace, options);
+  };
   setup.spec = reader.finish();
   return plan_exchange(setup);
 }
@@ -163,7 +167,9 @@ MethodPlan read_lazy(MethodReader& reader, bool has_error_memory) {
   if (arguments.nested("down") != nullptr) {
     arguments.fail_argument("down", "old uploads go into every mean, so what goes down is exact");
   }
-  setup.make_rule = [options](Workplace& place) { return make_lazy_rule(place, options); };
+  setup.make_rule = [options](RuleWorkspace& workspace) {
+    return make_lazy_rule(workspace, options);
+  };
   setup.spec = reader.finish();
   return plan_exchange(setup);
 }

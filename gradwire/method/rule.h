@@ -28,13 +28,13 @@ struct Codecs {
 };
 
 // What a rule works with.
-struct Workplace {
+struct RuleWorkspace {
   std::vector<MethodTensor> tensors;
-  Codecs codecs;              // those in use; `down` is not null if `up` is not
-  bool has_downlink = false;  // what goes down is rounded, so that owners need a memory
-  std::size_t workers = 1;    // ranks that give gradients
-  bool is_silent = false;     // this rank only averages
-  bool is_large = false;      // results do not stay in the caches
+  Codecs codecs;               // those in use; `down` is not null if `up` is not
+  bool has_downlink = false;   // what goes down is rounded, so that owners need a memory
+  std::size_t workers = 1;     // ranks that give gradients
+  bool only_averages = false;  // this rank only averages
+  bool is_large = false;       // results do not stay in the caches
   MethodOptions options;
   std::vector<TensorPiece> owned;
 
@@ -49,7 +49,7 @@ struct Workplace {
 
 class Rule {
  public:
-  explicit Rule(Workplace& place) : place_(place) {}
+  explicit Rule(RuleWorkspace& workspace) : workspace_(workspace) {}
   virtual ~Rule() = default;
 
   virtual MethodTraits traits() const { return {}; }
@@ -71,7 +71,7 @@ class Rule {
   // --- Steps ---
 
   // What this step is sent by.
-  virtual Codecs on_begin() { return place_.codecs; }
+  virtual Codecs on_begin() { return workspace_.codecs; }
   // All gradients are there, and nothing was started: for methods that need them all. Returns
   // whether this rank's last message is to be used again.
   virtual bool on_whole_gradient() { return false; }
@@ -86,15 +86,15 @@ class Rule {
   virtual std::size_t extra_bytes() const { return 0; }
 
  protected:
-  Workplace& place() { return place_; }
-  const Workplace& place() const { return place_; }
-  const StepContext& context() const { return place_.context; }
+  RuleWorkspace& workspace() { return workspace_; }
+  const RuleWorkspace& workspace() const { return workspace_; }
+  const StepContext& context() const { return workspace_.context; }
   std::span<float> memory(std::size_t index, const TensorPiece& piece) {
-    return place_.memories[index].at(piece);
+    return workspace_.memories[index].at(piece);
   }
 
  private:
-  Workplace& place_;
+  RuleWorkspace& workspace_;
 };
 
 }  // namespace gradwire

@@ -10,24 +10,24 @@
 namespace gradwire {
 
 // direct: every worker sends its gradient as it is. a = mean C(g_i).
-std::unique_ptr<Rule> make_direct_rule(Workplace& place);
+std::unique_ptr<Rule> make_direct_rule(RuleWorkspace& workspace);
 
 // ef: what was not sent is remembered and added to the next gradient.
-std::unique_ptr<Rule> make_ef_rule(Workplace& place);
+std::unique_ptr<Rule> make_ef_rule(RuleWorkspace& workspace);
 
 // ef with a codec for each tensor. What those send that keep no error is right on average; an error
 // that is loaded for them goes out in full with the next gradient.
-std::unique_ptr<Rule> make_ef_each_rule(Workplace& place, std::vector<bool> keeps_error);
+std::unique_ptr<Rule> make_ef_each_rule(RuleWorkspace& workspace, std::vector<bool> keeps_error);
 
 // ef21: workers send what their gradient has moved away from a shift that follows it.
-std::unique_ptr<Rule> make_ef21_rule(Workplace& place);
+std::unique_ptr<Rule> make_ef21_rule(RuleWorkspace& workspace);
 
 struct DianaOptions {
   std::optional<double> alpha = {};  // null: 1 / (2 (1 + omega)), cut to a few bits
   double momentum = 0;
 };
 // diana: the same with codecs that are right on average, which makes the mean so, too.
-std::unique_ptr<Rule> make_diana_rule(Workplace& place, const DianaOptions& options);
+std::unique_ptr<Rule> make_diana_rule(RuleWorkspace& workspace, const DianaOptions& options);
 
 struct DgcOptions {
   double share = 0.001;
@@ -38,7 +38,7 @@ struct DgcOptions {
   std::shared_ptr<const Codec> down = {};  // null: as the uplink
 };
 // dgc: momentum before sparsification, and both cleared where something was sent.
-std::unique_ptr<Rule> make_dgc_rule(Workplace& place, const DgcOptions& options);
+std::unique_ptr<Rule> make_dgc_rule(RuleWorkspace& workspace, const DgcOptions& options);
 // What the uplink is in a step: the share shrinks to its final value over the warm-up.
 std::string dgc_codec_spec(const DgcOptions& options, std::uint64_t step);
 
@@ -51,6 +51,6 @@ struct LazyOptions {
   std::optional<double> smoothness = {};  // for that; null: estimated from the uploads
 };
 // lasg and sasg: a worker whose gradient has hardly changed lets its last upload be used again.
-std::unique_ptr<Rule> make_lazy_rule(Workplace& place, const LazyOptions& options);
+std::unique_ptr<Rule> make_lazy_rule(RuleWorkspace& workspace, const LazyOptions& options);
 
 }  // namespace gradwire

@@ -96,7 +96,7 @@ void check_arrays(const MethodState& model, const MethodState& other) {
     if (!of_model.contains(key)) refuse(model.rank, "has no " + quoted(*array));
   }
   for (const auto& [key, array] : of_model) {
-    if (other.is_silent && array->sharing == Sharing::worker) continue;
+    if (other.only_averages && array->sharing == Sharing::worker) continue;
     const auto found = of_other.find(key);
     if (found == of_other.end()) refuse(other.rank, "has no " + quoted(*array));
     const StateArray& same = *found->second;
@@ -184,7 +184,7 @@ std::string differences(std::span<const StateTensor> ours, std::span<const State
   return text.empty() ? difference_of_order(ours, saved) : text;
 }
 
-void check_fit(const MethodState& ours, const MethodState& saved) {
+void check_state_fits(const MethodState& ours, const MethodState& saved) {
   std::string list;
   const auto add = [&list](const std::string& what) { list += (list.empty() ? "" : "; ") + what; };
   const auto compare = [&](const char* what, const std::string& here, const std::string& there) {
@@ -194,9 +194,9 @@ void check_fit(const MethodState& ours, const MethodState& saved) {
   compare("the topology", ours.topology, saved.topology);
   compare("this rank", std::to_string(ours.rank) + " of " + std::to_string(ours.ranks),
           std::to_string(saved.rank) + " of " + std::to_string(saved.ranks));
-  if (ours.is_silent != saved.is_silent) {
-    add(std::string("this rank ") + (ours.is_silent ? "only averages" : "gives gradients") +
-        ", the saved one " + (saved.is_silent ? "only averaged" : "gave gradients"));
+  if (ours.only_averages != saved.only_averages) {
+    add(std::string("this rank ") + (ours.only_averages ? "only averages" : "gives gradients") +
+        ", the saved one " + (saved.only_averages ? "only averaged" : "gave gradients"));
   }
   if (const std::string tensors = differences(ours.tensors, saved.tensors); !tensors.empty()) {
     add(tensors);
@@ -207,15 +207,15 @@ void check_fit(const MethodState& ours, const MethodState& saved) {
 MethodState reshare(std::span<const MethodState> old, std::size_t rank, std::size_t ranks) {
   GW_CHECK(rank < ranks);
   check_same_run(old);
-  const auto first_worker = std::ranges::find(old, false, &MethodState::is_silent);
+  const auto first_worker = std::ranges::find(old, false, &MethodState::only_averages);
   const MethodState& model = first_worker != old.end() ? *first_worker : old.front();
   std::vector<ArraysByKey> workers;
   for (const MethodState& state : old) {
     check_arrays(model, state);
-    if (!state.is_silent) workers.push_back(common_arrays(state));
+    if (!state.only_averages) workers.push_back(common_arrays(state));
   }
 
-  const bool keeps_own = old.size() == ranks && !old[rank].is_silent;
+  const bool keeps_own = old.size() == ranks && !old[rank].only_averages;
   const MethodState& from = keeps_own ? old[rank] : model;
   MethodState state{.spec = from.spec,
                     .topology = from.topology,
@@ -226,7 +226,7 @@ MethodState reshare(std::span<const MethodState> old, std::size_t rank, std::siz
                     .numbers = from.numbers,
                     .blobs = {},
                     .is_reshared = true,
-                    .is_silent = false};
+                    .only_averages = false};
   for (const StateArray& array : from.arrays) {
     if (array.sharing == Sharing::owner) continue;
     state.arrays.push_back(array);

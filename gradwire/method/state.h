@@ -48,7 +48,7 @@ struct MethodState {
   std::map<std::string, double> numbers;                // counters and such
   std::map<std::string, std::vector<std::byte>> blobs;  // mean nothing to other ranks or groups
   bool is_reshared = false;                             // no blobs: lazy methods upload once
-  bool is_silent = false;  // of a server that only averages: it has no workers' memories
+  bool only_averages = false;  // of a server that only averages: it has no workers' memories
 
   bool operator==(const MethodState&) const = default;
 };
@@ -67,7 +67,7 @@ std::string differences(std::span<const StateTensor> ours, std::span<const State
 
 // Whether a saved state is one of the method that `ours` describes, whose arrays do not matter: the
 // same spec, topology, tensors and place among the ranks. Throws Error that lists what differs.
-void check_fit(const MethodState& ours, const MethodState& saved);
+void check_state_fits(const MethodState& ours, const MethodState& saved);
 
 // The state of `rank` among `ranks`, made of the states of all old ranks, in their order. Workers'
 // memories keep their mean: every new rank takes it, or, where there are as many ranks as before,

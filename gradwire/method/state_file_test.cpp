@@ -41,7 +41,7 @@ Remembering some_method(std::size_t rank, std::size_t ranks) {
                   .numbers = {},
                   .blobs = {},
                   .is_reshared = false,
-                  .is_silent = false};
+                  .only_averages = false};
   method.owned_now = {{.tensor = 0, .first = 2 * rank, .elements = 2}};
   return method;
 }

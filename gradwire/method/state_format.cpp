@@ -19,7 +19,7 @@ constexpr std::array<std::byte, 8> kMagic = {std::byte{0x89}, std::byte{'G'},  s
                                              std::byte{0x1a}, std::byte{'\n'}};
 constexpr std::uint16_t kVersion = 1;
 constexpr std::uint16_t kResharedBit = 1 << 0;
-constexpr std::uint16_t kSilentBit = 1 << 1;
+constexpr std::uint16_t kOnlyAveragesBit = 1 << 1;
 
 // Where each field of the header starts: the end of the one before it.
 constexpr std::size_t kVersionAt = kMagic.size();
@@ -38,7 +38,7 @@ void put_header(const MethodState& state, FieldWriter& out) {
   out.put_bytes(kMagic);
   out.put(kVersion);
   out.put(static_cast<std::uint16_t>((state.is_reshared ? kResharedBit : 0) |
-                                     (state.is_silent ? kSilentBit : 0)));
+                                     (state.only_averages ? kOnlyAveragesBit : 0)));
   out.put(std::uint32_t{0});
   out.put(std::uint64_t{0});  // bytes: not known yet
   out.put_count(state.rank);
@@ -92,14 +92,14 @@ Decoded<void> check_whole(std::span<const std::byte> bytes) {
 
 MethodState load_header(std::span<const std::byte> bytes, FieldReader& reader) {
   const auto flags = load_le<std::uint16_t>(bytes, kFlagsAt);
-  if ((flags & ~(kResharedBit | kSilentBit)) != 0)
+  if ((flags & ~(kResharedBit | kOnlyAveragesBit)) != 0)
     reader.fail("state with an unknown flag", kFlagsAt);
   if (load_le<std::uint32_t>(bytes, kReservedAt) != 0) {
     reader.fail("state whose reserved field is not 0", kReservedAt);
   }
   MethodState state;
   state.is_reshared = (flags & kResharedBit) != 0;
-  state.is_silent = (flags & kSilentBit) != 0;
+  state.only_averages = (flags & kOnlyAveragesBit) != 0;
   state.rank = load_le<std::uint64_t>(bytes, kRankAt);
   state.ranks = load_le<std::uint64_t>(bytes, kRanksAt);
   if (state.rank >= state.ranks)

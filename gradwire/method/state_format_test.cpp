@@ -25,7 +25,7 @@ MethodState some_state() {
           .numbers = {{"alpha", 0.1}, {"steps", 0x1p53}},
           .blobs = {{"nothing", {}}, {"uploads", {std::byte{7}, std::byte{0}}}},
           .is_reshared = true,
-          .is_silent = true};
+          .only_averages = true};
 }
 
 // As a writer with a bug or ill will would leave it.

@@ -51,7 +51,7 @@ MethodState some_state(std::size_t rank, std::size_t ranks) {
           .numbers = {{"steps", number}},
           .blobs = {{"uploads", {std::byte{1}}}},
           .is_reshared = false,
-          .is_silent = false};
+          .only_averages = false};
 }
 
 std::vector<MethodState> some_states(std::size_t ranks) {
@@ -97,14 +97,14 @@ TEST(StateReshare, AsManyRanksKeepTheirOwn) {
 
 TEST(StateReshare, ASilentServerDoesNotCount) {
   std::vector<MethodState> states = some_states(3);
-  states[0].is_silent = true;
+  states[0].only_averages = true;
   states[0].arrays.erase(states[0].arrays.begin() + 1);
   for (const std::size_t ranks : {2U, 3U}) {
     const MethodState state = reshare(states, 0, ranks);
     EXPECT_EQ(values_of(state, "error"), (std::vector<float>{1.5F, 0.5F, -1.5F, 1e30F}));
     EXPECT_EQ(values_of(state, "down").size(), 6U);
     EXPECT_EQ(state.numbers.at("steps"), 1);
-    EXPECT_FALSE(state.is_silent);
+    EXPECT_FALSE(state.only_averages);
   }
   EXPECT_EQ(values_of(reshare(states, 2, 3), "error")[0], 2);
   states[0].arrays.pop_back();

@@ -54,10 +54,10 @@ std::string seconds_text(std::chrono::duration<double> time) {
 
 }  // namespace
 
-Presence::Presence(Transport& transport, milliseconds silence_max)
+Presence::Presence(Transport& transport, milliseconds peer_timeout)
     : transport_(transport),
-      silence_max_(silence_max),
-      interval_(std::clamp(silence_max / 8, milliseconds(1), milliseconds(1000))),
+      peer_timeout_(peer_timeout),
+      interval_(std::clamp(peer_timeout / 8, milliseconds(1), milliseconds(1000))),
       slice_(std::clamp(interval_ / 4, milliseconds(1), milliseconds(20))),
       peers_(transport.size()),
       last_tick_(Clock::now()),
@@ -83,16 +83,16 @@ void Presence::tick() {
   come_by(now);
   listen();
   say_alive(now);
-  check_silence(now);
+  check_peer_timeout(now);
 }
 
 // Who was away itself, stopped or asleep, has no right to call others silent.
 void Presence::come_by(Clock::time_point now) {
   const Clock::duration time_away = now - last_tick_;
   last_tick_ = now;
-  if (time_away <= silence_max_ / 2) return;
+  if (time_away <= peer_timeout_ / 2) return;
   for (Peer& peer : peers_) peer.last_heard = now;
-  if (time_away <= silence_max_ - interval_) return;
+  if (time_away <= peer_timeout_ - interval_) return;
   absence_ = {.time = time_away, .end = now};
 }
 
@@ -152,7 +152,7 @@ void Presence::read(std::size_t rank) {
   }
 }
 
-void Presence::check_silence(Clock::time_point now) {
+void Presence::check_peer_timeout(Clock::time_point now) {
   std::size_t silent = peers_.size();  // the one that is silent for longest
   std::size_t others = 0, silent_count = 0;
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
@@ -160,11 +160,11 @@ void Presence::check_silence(Clock::time_point now) {
     if (!is_other(rank) || peer.has_left()) continue;
     ++others;
     // Beats of ranks that fell silent together ended within two intervals.
-    if (now - peer.last_heard <= silence_max_ - 2 * interval_) continue;
+    if (now - peer.last_heard <= peer_timeout_ - 2 * interval_) continue;
     ++silent_count;
     if (silent == peers_.size() || peer.last_heard < peers_[silent].last_heard) silent = rank;
   }
-  if (silent_count == 0 || now - peers_[silent].last_heard <= silence_max_) return;
+  if (silent_count == 0 || now - peers_[silent].last_heard <= peer_timeout_) return;
   std::string reason = "it fell silent: nothing was heard of it for " +
                        seconds_text(now - peers_[silent].last_heard);
   if (silent_count > 1 && silent_count == others) {
@@ -188,14 +188,14 @@ void Presence::check_left(Clock::time_point waiting_since) {
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     const Peer& peer = peers_[rank];
     if (!is_other(rank) || !peer.has_left()) continue;
-    if (last_tick_ - std::max(waiting_since, peer.left_at) <= silence_max_) continue;
+    if (last_tick_ - std::max(waiting_since, peer.left_at) <= peer_timeout_) continue;
     fail(rank, "it has left, while others still wait for it: did it stop early?");
   }
 }
 
 void Presence::lose(const PeerError& error) {
   const Clock::time_point now = Clock::now();
-  const Clock::time_point until = now + std::min(kGrace, silence_max_);
+  const Clock::time_point until = now + std::min(kGrace, peer_timeout_);
   come_by(now);
   while (!told_ && Clock::now() < until) {
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
@@ -209,7 +209,7 @@ void Presence::lose(const PeerError& error) {
     std::this_thread::sleep_for(kSlice);
   }
   if (told_) end(*told_);
-  if (now - absence_.end <= silence_max_) {
+  if (now - absence_.end <= peer_timeout_) {
     fail(transport_.rank(),
          "its peers gave it up, since it was itself away, stopped or asleep, for " +
              seconds_text(absence_.time));
@@ -233,7 +233,7 @@ void Presence::end(const Cause& cause) {
       }
     }
   };
-  const Clock::time_point until = Clock::now() + std::min(kGrace, silence_max_);
+  const Clock::time_point until = Clock::now() + std::min(kGrace, peer_timeout_);
   tell([](Sender& verdict) { verdict.start(kMessageBytes); });
   tell([this, until](Sender& verdict) {
     while (!verdict.wait_for(kSlice) && Clock::now() < until) drain();
@@ -270,7 +270,7 @@ void Presence::leave() {
 }
 
 void Presence::say_goodbye(int times) {
-  const Clock::time_point until = Clock::now() + silence_max_;
+  const Clock::time_point until = Clock::now() + peer_timeout_;
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     if (!is_other(rank) || peers_[rank].is_gone) continue;
     try {

@@ -29,8 +29,8 @@ struct Cause {
 
 class Presence {
  public:
-  // The transport must outlive it. A peer that is silent for longer than silence_max is lost.
-  Presence(Transport& transport, std::chrono::milliseconds silence_max);
+  // The transport must outlive it. A peer that is silent for longer than peer_timeout is lost.
+  Presence(Transport& transport, std::chrono::milliseconds peer_timeout);
 
   // Says that this rank lives, when it is time to, and listens. Throws PeerError.
   void tick();
@@ -93,7 +93,7 @@ class Presence {
   void say_alive(Clock::time_point now);
   void listen();
   void listen_to(std::size_t rank);
-  void check_silence(Clock::time_point now);
+  void check_peer_timeout(Clock::time_point now);
   void check_left(Clock::time_point waiting_since);
   void read(std::size_t rank);
   void broke(std::size_t rank, const PeerError& error);
@@ -103,7 +103,7 @@ class Presence {
   std::string describe(const Cause& cause) const;
 
   Transport& transport_;
-  const std::chrono::milliseconds silence_max_;
+  const std::chrono::milliseconds peer_timeout_;
   const std::chrono::milliseconds interval_;  // between beats
   const std::chrono::milliseconds slice_;     // the longest wait without a tick
   Message beat_{}, goodbye_{}, verdict_{};

@@ -96,7 +96,7 @@ class Hook:
         shapes = [(name, shape_of(parameter)) for name, parameter in parameters.items()]
         shapes.reverse()
         self._traits = _native.probe(spec, shapes, options["topology"])
-        _check_fit(self._traits, options["optimizer"])
+        _check_optimizer_fits(self._traits, options["optimizer"])
 
         self._optimizer = options["optimizer"]
         self._rates: List[float] = []  # of the optimizer's groups in the last step
@@ -119,7 +119,7 @@ class Hook:
             group_elements=group_elements(shapes),
             interface=options["interface"] or named_interface() or "",
             start_seconds=options["timeout"],
-            silence_seconds=options["timeout"],
+            peer_timeout_seconds=options["timeout"],
             directory=os.fspath(options["record"]) if options["record"] is not None else "",
             description=description_of(model.module),
             overwrite=options["overwrite"],
@@ -405,7 +405,7 @@ def _check_arguments(options: Dict[str, Any]) -> None:
         raise Error(f"scaler= takes a GradScaler, not a {type(scaler).__name__}")
 
 
-def _check_fit(traits: Dict[str, Any], optimizer: Optional[torch.optim.Optimizer]) -> None:
+def _check_optimizer_fits(traits: Dict[str, Any], optimizer: Optional[torch.optim.Optimizer]) -> None:
     if traits["needs_parameters"]:
         raise Error(
             f"{traits['spec']} decides with the model in hand who uploads, which a hook of DDP "

@@ -79,7 +79,7 @@ class LazyStep:
             group_elements=group_elements(shapes),
             interface=interface or named_interface() or "",
             start_seconds=timeout,
-            silence_seconds=timeout,
+            peer_timeout_seconds=timeout,
             directory=os.fspath(record) if record is not None else "",
             description=description_of(model),
             overwrite=overwrite,

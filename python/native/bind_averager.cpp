@@ -142,7 +142,7 @@ Averager::Options options_of(const py::kwargs& given) {
                      .interface = get("interface", std::string()),
                      .start_time_max = milliseconds(get("start_seconds", 60.0))};
   options.communicator = {.run = get("run", std::uint64_t{0}),
-                          .silence_max = milliseconds(get("silence_seconds", 60.0))};
+                          .peer_timeout = milliseconds(get("peer_timeout_seconds", 60.0))};
   options.method.topology = topology_of(get("topology", std::string("auto")));
   options.method.seed = get("seed", std::uint64_t{0});
   options.method.group_elements = get("group_elements", options.method.group_elements);
@@ -155,8 +155,7 @@ Averager::Options options_of(const py::kwargs& given) {
 }  // namespace
 
 void bind_averager(py::module_& module) {
-  module.def("probe", &probe, py::arg("spec"), py::arg("tensors"),
-             py::arg("topology"));
+  module.def("probe", &probe, py::arg("spec"), py::arg("tensors"), py::arg("topology"));
   py::class_<BoundAverager>(module, "Averager")
       .def(py::init([](const py::kwargs& given) {
         const Averager::Options options = options_of(given);

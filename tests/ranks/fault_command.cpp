@@ -85,7 +85,7 @@ void say(std::size_t rank, const std::string& what) {
 
 void exchange_all(Communicator& communicator, const FaultOptions& options) {
   const std::size_t rank = communicator.rank();
-  const std::vector<TensorShape> shapes = {{"weights", options.elements}};
+  const std::vector<TensorSize> shapes = {{"weights", options.elements}};
   RankTensors tensors(rank, shapes);
   const auto exchange =
       make_exchange(communicator, shapes,
@@ -113,7 +113,7 @@ int fault_command(Arguments arguments) {
   try {
     Communicator communicator(
         std::move(transport),
-        {.run = options.run, .silence_max = milliseconds(options.deadline_ms)});
+        {.run = options.run, .peer_timeout = milliseconds(options.deadline_ms)});
     try {
       exchange_all(communicator, options);
       communicator.close();

@@ -106,15 +106,15 @@ class IdentityRank {
   std::string run(const IdentityCase& identity_case) {
     char digest[17];
     std::snprintf(digest, sizeof digest, "%016" PRIx64, digest_of(identity_case));
-    communicator_.impl().call([&](Station& station) {
-      station.agreement.compare({{"digest of " + identity_case.text(), digest}});
+    communicator_.impl().call([&](PeerLinks& links) {
+      links.agreement.compare({{"digest of " + identity_case.text(), digest}});
     });
     return std::to_string(communicator_.size()) + ' ' + identity_case.text() + ' ' + digest;
   }
 
  private:
   std::uint64_t digest_of(const IdentityCase& identity_case) {
-    const std::vector<TensorShape> shapes = {{"weights", identity_case.elements}};
+    const std::vector<TensorSize> shapes = {{"weights", identity_case.elements}};
     const std::unique_ptr<Exchange> exchange =
         make_exchange(communicator_, shapes, options_of(identity_case));
     RankTensors& tensors = tensors_of(shapes);
@@ -142,7 +142,7 @@ class IdentityRank {
   }
 
   // Made once for each length: the values cost more than their exchange.
-  RankTensors& tensors_of(const std::vector<TensorShape>& shapes) {
+  RankTensors& tensors_of(const std::vector<TensorSize>& shapes) {
     std::unique_ptr<RankTensors>& tensors = tensors_[shapes[0].elements];
     if (!tensors) tensors = std::make_unique<RankTensors>(communicator_.rank(), shapes);
     return *tensors;
