@@ -2,8 +2,8 @@
 // `rank` columns of `rows` values, Q has `rank` columns of `columns` values. Matrices lie row by
 // row, factors column by column.
 //
-// Everything is added in an order that depends on sizes alone, so that every machine gets the same
-// bits: no library that cuts by the size of its caches. Pure functions.
+// The order of addition depends on sizes alone, so every machine gets the same bits. A BLAS library
+// would choose the order by the size of its caches. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -39,13 +39,12 @@ void subtract_product(const MatrixSize& size, std::span<const float> matrix,
                       std::span<const float> left, std::span<const float> right,
                       std::span<float> rest);
 
-// Fills a column with numbers that do not depend on any before it; `attempt` counts from 0.
+// Fills a column with new numbers, independent of all other columns; `attempt` counts from 0.
 using FreshColumn =
     std::function<void(std::size_t column, std::size_t attempt, std::span<float> values)>;
 
 // Makes finite columns of `length` values orthogonal and of length 1, in their order (modified Gram
-// and Schmidt). What a column has in common with those before it is lost, and one of which nothing
-// is left is replaced by a fresh one.
+// and Schmidt). A column that depends linearly on those before it is replaced by a fresh one.
 void orthonormalise(std::size_t length, std::span<float> columns, const FreshColumn& fresh);
 
 // Gives columns of `length` values the length 1; those that are zero stay so.
