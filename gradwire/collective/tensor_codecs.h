@@ -1,4 +1,4 @@
-// TensorCodecs: the codecs of one way of an exchange. One for all tensors, or one for each.
+// TensorCodecs: the codecs of one direction of an exchange. One for all tensors, or one for each.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,15 @@ class TensorCodecs {
   explicit TensorCodecs(std::vector<std::shared_ptr<const Codec>> each);
 
   const Codec& of(std::size_t tensor) const { return *codecs_[codecs_.size() == 1 ? 0 : tensor]; }
-  // Where all tensors have the same.
+  // The codec of all tensors, if they have the same one.
   const Codec& common() const;
 
-  // What they have to be treated like when they travel together.
+  // Properties of tensors that travel together: the strictest of their codecs decides.
   bool needs_whole_tensor() const { return needs_whole_tensor_; }
   bool collects() const { return collects_; }
   std::size_t bucket_elements() const { return bucket_elements_; }
 
-  // The spec that all have, or one for each tensor behind another.
+  // The common spec, or the specs of all tensors one after another.
   std::string spec() const;
 
  private:

@@ -1,4 +1,4 @@
-// Method states on disk: one file a rank, in a directory.
+// The states of a method on disk: one file per rank, in a directory.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ std::string state_file_name(std::size_t rank, std::size_t ranks);
 void save_method(const Method& method, const std::filesystem::path& directory, std::size_t rank,
                  std::size_t ranks);
 
-// Loads what save_method wrote in the same directory, by whatever number of ranks: with another
-// number, or where what a rank owns was cut differently, all old ranks' files are read and dealt
-// out anew. Throws FileError that names every old rank's file that is missing.
+// Loads the files that save_method wrote in the same directory, for any number of ranks. If that
+// number or the ranges of the owners have changed, it reads the files of all old ranks and
+// redistributes their memories. Throws FileError that names all missing files.
 void load_method(Method& method, const std::filesystem::path& directory, std::size_t rank,
                  std::size_t ranks);
 
