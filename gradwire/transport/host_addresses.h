@@ -1,4 +1,4 @@
-// Names to addresses.
+// Resolves host names to addresses.
 #pragma once
 
 #include <netdb.h>
@@ -14,8 +14,8 @@ struct FreeAddresses {
 };
 using HostAddresses = std::unique_ptr<addrinfo, FreeAddresses>;
 
-// A list, IPv4 and IPv6, of the host's addresses for sockets of that kind (SOCK_STREAM or
-// SOCK_DGRAM). If there is none, nothing, and the reason.
+// The host's IPv4 and IPv6 addresses for sockets of that kind (SOCK_STREAM or SOCK_DGRAM). Returns
+// null and sets `reason` if the host has none.
 HostAddresses find_addresses(const std::string& host, std::uint16_t port, int kind,
                              std::string& reason);
 

@@ -1,6 +1,6 @@
-// The table by which ranks find one another before there are connections: keys that are written
-// once, and waited for. Gloo's store with a time at which all waiting ends, in a StartError. For
-// one thread.
+// The key-value store through which ranks find one another before they are connected. Each key is
+// written once, and readers wait for it. Gloo's store with a deadline: waiting beyond it throws
+// StartError. For one thread.
 #pragma once
 
 #include <chrono>
@@ -22,10 +22,10 @@ class StartStore : public gloo::rendezvous::Store {
   std::chrono::milliseconds time_max() const { return time_max_; }
   Clock::time_point deadline() const { return deadline_; }
 
-  // False if the key was there already; its value is as before.
+  // Returns false if the key exists already; its value does not change.
   virtual bool add(const std::string& key, const std::vector<char>& value) = 0;
 
-  // Waits for the key, but not longer than that. With a time that is past, it only looks.
+  // Waits for the key until `time`. Does not wait if `time` is in the past.
   virtual std::optional<std::vector<char>> get_until(const std::string& key,
                                                      Clock::time_point time) = 0;
 
