@@ -19,7 +19,7 @@ std::optional<TransportKind> transport_asked(const WorkerOptions& options) {
 }
 
 void check_server(const WorkerOptions& options, const WorkerPlace& place) {
-  if (options.topology() != Topology::server) {
+  if (!traits_of(options.topology()).has_server) {
     if (options.server) throw UsageError("--server is for --topology server");
     if (options.dedicated_server) throw UsageError("--dedicated-server is for --topology server");
   }
@@ -54,7 +54,8 @@ void add_worker_options(CLI::App& app, WorkerOptions& options) {
                  "in-process (threads), gloo (one process a worker) or mpi (under mpirun)")
       ->check(CLI::IsMember({"in-process", "gloo", "mpi"}))
       ->type_name("T");
-  app.add_option("--topology", options.topology_name, "auto, scatter, server, gather or ring")
+  app.add_option("--topology", options.topology_name,
+                 name(Topology::automatic) + (", " + topology_names()))
       ->check(check_topology)
       ->type_name("T")
       ->capture_default_str();

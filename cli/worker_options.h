@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cli/worker_place.h"
-#include "gradwire/collective/exchange.h"
+#include "gradwire/collective/topology.h"
 
 namespace gradwire::cli {
 
