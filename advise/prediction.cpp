@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gradwire/collective/layout.h"
 #include "gradwire/core/check.h"
 #include "gradwire/method/powersgd/low_rank_tensor.h"
 #include "gradwire/method/step_order.h"
@@ -12,19 +13,6 @@ namespace {
 
 // A message's way through the library, the kernel and the other side's, beside its bytes.
 constexpr double kMessageSeconds = 20e-6;
-
-plan::Topology planned(Topology topology) {
-  switch (topology) {
-    case Topology::server:
-      return plan::Topology::server;
-    case Topology::gather:
-      return plan::Topology::gather;
-    case Topology::ring:
-      return plan::Topology::ring;
-    default:
-      return plan::Topology::scatter;
-  }
-}
 
 const WaySpeed& way_of(const MethodSpeed& method, Topology topology) {
   const auto found = std::ranges::find(method.ways, topology, &WaySpeed::topology);
@@ -71,9 +59,9 @@ class Predictor {
  private:
   plan::PlannedExchange plan_exchange(const MethodSpeed& method, const WaySpeed& way,
                                       std::size_t elements) const {
-    const bool is_shared = way.topology == Topology::scatter || way.topology == Topology::ring;
+    const bool is_shared = traits_of(way.topology).shares_evenly;
     plan::PlannedExchange exchange{
-        .topology = planned(way.topology),
+        .topology = way.topology,
         .elements = elements,
         .ranks = scenario_.workers,
         .segment_elements = segment_elements(is_shared ? elements / scenario_.workers : elements,
@@ -121,8 +109,8 @@ class Predictor {
     const double up = method_.up_error * method_.up_error;
     const double down = method_.down_error * method_.down_error;
     const auto ranks = static_cast<double>(scenario_.workers);
-    if (topology == Topology::gather || method_.factor_rank) return method_.up_error;
-    if (topology == Topology::ring) {
+    if (!traits_of(topology).has_downlink || method_.factor_rank) return method_.up_error;
+    if (traits_of(topology).passes_sums) {
       // By every hop, and for the mean; but sums, and what has no codec for all, are exact there.
       const bool is_exact = method_.is_summed || !method_.codec;
       return is_exact ? method_.up_error : std::sqrt(std::pow(1 + up, ranks) - 1);
@@ -157,10 +145,7 @@ std::size_t Scenario::elements() const { return total_elements(tensors); }
 
 std::size_t Scenario::groups() const {
   // As train does it; a rest that is no whole group counts as a part of the last one.
-  constexpr std::size_t kGroups = 4;
-  const std::size_t enough =
-      std::clamp(elements() / kGroups, std::size_t{1} << 18, std::size_t{1} << 20);
-  return std::clamp<std::size_t>(elements() / enough, 1, tensors.size());
+  return std::clamp<std::size_t>(elements() / group_elements_for(elements()), 1, tensors.size());
 }
 
 MethodPredictions predict(const MethodSpeed& method, const MethodSpeed& none,

@@ -34,7 +34,8 @@ void add_worker_options(CLI::App& app, launch::WorkerOptions& options) {
                  "in-process (threads), gloo (one process a worker) or mpi (under mpirun)")
       ->check(CLI::IsMember({"in-process", "gloo", "mpi"}))
       ->type_name("T");
-  app.add_option("--topology", options.topology_name, "auto, scatter, server, gather or ring")
+  app.add_option("--topology", options.topology_name,
+                 name(Topology::automatic) + (", " + topology_names()))
       ->check(check_topology)
       ->type_name("T")
       ->capture_default_str();

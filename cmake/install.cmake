@@ -13,6 +13,7 @@ target_sources(gradwire PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} 
   gradwire/codec/workspace.h
   gradwire/collective/communicator.h
   gradwire/collective/exchange.h
+  gradwire/collective/topology.h
   gradwire/core/check.h
   gradwire/core/error.h
   gradwire/core/expected.h

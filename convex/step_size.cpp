@@ -153,13 +153,11 @@ MethodNoise method_noise(std::string_view text, Topology topology, std::size_t e
   const auto up = make_codec(parts.up);
   noise.up = up->guarantee(elements);
   noise.is_shared = has_shared_seed(parse_spec(parts.up).stages);
-  const bool rounds_on_the_way = topology == Topology::ring && !up->summable_from();
-  if (rounds_on_the_way && noise.up.kind == Kind::unbiased) {
+  if (rounds_at_every_hop(topology, *up) && noise.up.kind == Kind::unbiased) {
     noise.up.constant = ring_omega(noise.up.constant, ranks);
     noise.is_shared = true;
   }
-  const bool has_way_down = topology == Topology::scatter || topology == Topology::server;
-  if (has_way_down && !parts.down.empty()) {
+  if (traits_of(topology).has_owners && !parts.down.empty()) {
     noise.down = make_codec(parts.down)->guarantee(elements);
   }
   return noise;

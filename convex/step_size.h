@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "gradwire/codec/guarantee.h"
-#include "gradwire/collective/exchange.h"
+#include "gradwire/collective/topology.h"
 
 namespace gradwire::convex {
 

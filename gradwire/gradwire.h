@@ -9,6 +9,7 @@
 #include "gradwire/codec/workspace.h"
 #include "gradwire/collective/communicator.h"
 #include "gradwire/collective/exchange.h"
+#include "gradwire/collective/topology.h"
 #include "gradwire/core/error.h"
 #include "gradwire/core/expected.h"
 #include "gradwire/core/random.h"

@@ -15,7 +15,7 @@ std::optional<TransportKind> transport_asked(const WorkerOptions& options) {
 }
 
 void check_server(const WorkerOptions& options, const Placement& placement) {
-  if (options.topology() != Topology::server) {
+  if (!traits_of(options.topology()).has_server) {
     if (options.server) throw UsageError("--server is for --topology server");
     if (options.dedicated_server) throw UsageError("--dedicated-server is for --topology server");
   }

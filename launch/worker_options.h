@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "gradwire/collective/exchange.h"
+#include "gradwire/collective/topology.h"
 #include "launch/placement.h"
 
 namespace gradwire::launch {

@@ -6,7 +6,6 @@
 #include <mutex>
 
 #include "gradwire/codec/spec.h"
-#include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 #include "gradwire/method/code_note.h"
 #include "gradwire/method/registry.h"
@@ -209,7 +208,7 @@ MethodState Lgc::description() const {
 }
 
 MethodState Lgc::save() const {
-  GW_CHECK(!order_.is_begun());
+  order_.check_between_steps("save()");
   MethodState state = description();
   phases_.save(state);
   coded_->save(state);
@@ -222,7 +221,7 @@ MethodState Lgc::save() const {
 }
 
 void Lgc::load(const MethodState& state) {
-  GW_CHECK(!order_.is_begun());
+  order_.check_between_steps("load()");
   MethodState ours = description();
   ours.topology = state.topology;  // what is remembered means the same on all
   gradwire::check_state_fits(ours, state);
@@ -245,7 +244,7 @@ void Lgc::load(const MethodState& state) {
 }
 
 void Lgc::rescale(float factor) {
-  GW_CHECK(!order_.is_begun());
+  order_.check_between_steps("rescale()");
   check_rescale(factor);
   coded_->rescale(factor);
   if (last_) last_->rescale(factor);

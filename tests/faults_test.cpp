@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "gradwire/collective/method_exchange.h"
 #include "gradwire/collective/test_support.h"
 #include "gradwire/transport/mpi.h"
 #include "tests/process_group.h"
@@ -360,12 +361,12 @@ TEST(FaultThread, StalledRankIsNamedByAllOthers) {
   run_ranks(kRanks, [&](std::size_t rank) {
     Communicator communicator(world.join(rank), {.run = 7, .peer_timeout = kShortDeadline});
     RankTensors tensors(rank, shapes);
-    const auto exchange = make_exchange(
-        communicator, shapes, {.up = make_codec("qsgd(bits=8)"), .topology = Topology::scatter});
-    ExchangeCall call = tensors.call();
-    if (rank == kVictim) call.owner = &port;
+    const auto exchange =
+        make_method_exchange(communicator, shapes,
+                             {.up = make_codec("qsgd(bits=8)"), .topology = Topology::scatter}, {});
     try {
-      exchange->run(call);
+      exchange->start(tensors.call(), {.owner = rank == kVictim ? &port : nullptr});
+      exchange->finish();
       ADD_FAILURE() << "rank " << rank << " noticed nothing";
     } catch (const PeerError& error) {
       const double seconds = seconds_between(start, Clock::now());

@@ -1,6 +1,5 @@
 #include "train/training.h"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -22,19 +21,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Groups of tensors that leave together: a few of them, so that the first leave while others are
-// computed, but none so small that its round trip and headers count.
-std::size_t group_elements(std::size_t elements) {
-  constexpr std::size_t kGroups = 4;
-  return std::clamp(elements / kGroups, std::size_t{1} << 18, std::size_t{1} << 20);
-}
-
 std::unique_ptr<Method> method_for(Communicator& communicator, const Learner& learner,
                                    const Task& task, const TrainingOptions& options) {
   MethodOptions exchange = options.exchange;
   exchange.seed = task.options.seed;
   const auto tensors = learner.tensors();
-  exchange.group_elements = group_elements(total_elements(tensors));
+  exchange.group_elements = group_elements_for(total_elements(tensors));
   auto method = make_method(communicator, tensors, options.method, exchange);
   check_optimiser_fits(method->traits(), method->spec(), task.options.optimiser,
                        task.options.clip.has_value(), task.options.regulariser.spec() != "none");

@@ -2,14 +2,24 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "gradwire/codec/rice.h"
 #include "gradwire/codec/selection.h"
 #include "gradwire/core/bytes.h"
-#include "gradwire/core/check.h"
+#include "gradwire/core/error.h"
 #include "gradwire/kernel/select.h"
 
 namespace gradwire {
+namespace {
+
+void check_room(std::size_t room_bytes, std::size_t bytes_max) {
+  if (room_bytes >= bytes_max) return;
+  throw Error("a payload has room for " + std::to_string(room_bytes) + " bytes, but may need " +
+              std::to_string(bytes_max) + ": see payload_bytes_max()");
+}
+
+}  // namespace
 
 DenseCodec::DenseCodec(std::string spec, ValueCoder coder)
     : Codec(std::move(spec)), coder_(std::move(coder)) {}
@@ -37,9 +47,16 @@ std::optional<std::size_t> DenseCodec::summable_from() const {
 
 Encoded DenseCodec::encode(const Scale& scale, TensorRange range, const Rng& rng,
                            std::span<std::byte> payload, Workspace& workspace) const {
-  GW_CHECK(range.first % bucket_elements() == 0);
-  GW_CHECK(range.values.size() % bucket_elements() == 0 ||
-           range.first + range.values.size() == scale.tensor_elements);
+  const bool is_cut_at_buckets = range.first % bucket_elements() == 0 &&
+                                 (range.values.size() % bucket_elements() == 0 ||
+                                  range.first + range.values.size() == scale.tensor_elements);
+  if (!is_cut_at_buckets) {
+    throw Error(spec() + ": a range of " + std::to_string(range.values.size()) +
+                " elements from element " + std::to_string(range.first) +
+                " is not cut at multiples of " + std::to_string(bucket_elements()) +
+                ", the codec's bucket_elements()");
+  }
+  check_room(payload.size(), payload_bytes_max(range.values.size(), scale.tensor_elements));
   const Slice slice{
       .values = range.values, .begin = 0, .count = range.values.size(), .position = range.first};
   return coder_.encode(slice, scale, rng, payload, workspace);
@@ -108,7 +125,7 @@ std::optional<std::size_t> SparseCodec::summable_from() const {
 
 Encoded SparseCodec::encode(const Scale& scale, TensorRange range, const Rng& rng,
                             std::span<std::byte> payload, Workspace& workspace) const {
-  GW_CHECK(payload.size() >= payload_bytes_max(range.values.size(), scale.tensor_elements));
+  check_room(payload.size(), payload_bytes_max(range.values.size(), scale.tensor_elements));
   if (scale.poisoned) {
     store_le(payload, 0, kPoisoned);
     return {.bytes = sizeof(kPoisoned), .finite = false};

@@ -4,9 +4,22 @@
 #include "gradwire/wire/frame.h"
 
 namespace gradwire {
+namespace {
+
+std::unique_ptr<Transport> checked(std::unique_ptr<Transport> transport,
+                                   const CommunicatorOptions& options) {
+  if (!transport) throw Error("a communicator needs a transport, such as InProcessWorld::join()");
+  if (options.peer_timeout.count() <= 0) {
+    throw Error("a peer timeout of " + std::to_string(options.peer_timeout.count()) +
+                " ms leaves peers no time to answer: take seconds");
+  }
+  return transport;
+}
+
+}  // namespace
 
 Communicator::Communicator(std::unique_ptr<Transport> transport, const CommunicatorOptions& options)
-    : impl_(std::make_unique<Impl>(std::move(transport), options)) {
+    : impl_(std::make_unique<Impl>(checked(std::move(transport), options), options)) {
   const std::vector<Fact> facts = {
       {"gradwire version", GRADWIRE_VERSION},
       {"frame version", std::to_string(kFrameVersion)},

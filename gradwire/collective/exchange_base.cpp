@@ -32,9 +32,10 @@ ExchangeBase::ExchangeBase(Communicator::Impl& communicator, ExchangeSetup setup
       setup_(std::move(setup)),
       rank_(communicator.transport().rank()),
       ranks_(communicator.transport().size()),
-      up_kind_{.codecs = setup_.up,
-               .fingerprint = fingerprint(setup_.up.spec()),
-               .direction = setup_.topology == Topology::ring ? Direction::hop : Direction::up},
+      up_kind_{
+          .codecs = setup_.up,
+          .fingerprint = fingerprint(setup_.up.spec()),
+          .direction = traits_of(setup_.topology).passes_sums ? Direction::hop : Direction::up},
       scales_(setup_.tensors.size()),
       shares_(ranks_),
       scratch_(largest_piece(setup_.layout)),
@@ -49,16 +50,19 @@ void ExchangeBase::await_started() noexcept {
   }
 }
 
-void ExchangeBase::start(const ExchangeCall& call) {
-  GW_CHECK(!is_started_);
-  check_call(call);
+void ExchangeBase::start(const ExchangeCall& call, const MethodCall& method) {
+  if (is_started_) {
+    throw Error("an exchange was started again before its last call was finished: call finish()");
+  }
+  check_call(call, method);
   call_ = call;
+  method_ = method;
   communicator_.queue(*this);
   is_started_ = true;
 }
 
 ExchangeReport ExchangeBase::finish() {
-  GW_CHECK(is_started_);
+  if (!is_started_) throw Error("an exchange has nothing to finish: call start() first");
   is_started_ = false;
   communicator_.wait(*this);
   return report_;
@@ -77,7 +81,7 @@ void ExchangeBase::work(PeerLinks& links) {
   report_.exchange_seconds = seconds - report_.encode_seconds - report_.decode_seconds;
 }
 
-void ExchangeBase::check_call(const ExchangeCall& call) const {
+void ExchangeBase::check_call(const ExchangeCall& call, const MethodCall& method) const {
   const auto check_spans = [this](const auto& spans, const char* what) {
     if (spans.size() != setup_.tensors.size()) {
       throw Error("an exchange of " + std::to_string(setup_.tensors.size()) + " tensors got " +
@@ -90,8 +94,8 @@ void ExchangeBase::check_call(const ExchangeCall& call) const {
                   " have " + std::to_string(spans[i].size()));
     }
   };
-  GW_CHECK((call.worker != nullptr) == setup_.is_ported);
-  GW_CHECK(!call.is_repeat || setup_.keeps_uploads);
+  GW_CHECK((method.worker != nullptr) == setup_.is_ported);
+  GW_CHECK(!method.is_repeat || setup_.keeps_uploads);
   if (contributes(rank_) && !setup_.is_ported) check_spans(call.values, "values");
   check_spans(call.means, "means");
   if (!std::isfinite(call.weight) || call.weight < 0) {
@@ -110,7 +114,7 @@ std::size_t ExchangeBase::up_frame_bytes_max(const Segment& segment) const {
 }
 
 void ExchangeBase::measure_values() {
-  if (!contributes(rank_) || call_.is_repeat) return;
+  if (!contributes(rank_) || method_.is_repeat) return;
   const StopWatch watch(report_.encode_seconds);
   if (setup_.is_ported && setup_.up.needs_whole_tensor()) prepare_all();
   for (std::size_t tensor = 0; tensor < scales_.size(); ++tensor) {
@@ -122,7 +126,7 @@ void ExchangeBase::measure_values() {
 void ExchangeBase::prepare_all() {
   for (const Piece& piece : layout().pieces) {
     const std::span<float> gradient = means(piece.of_tensor);
-    call_.worker->prepare(piece.of_tensor, gradient, gradient);
+    method_.worker->prepare(piece.of_tensor, gradient, gradient);
   }
 }
 
@@ -130,8 +134,9 @@ void ExchangeBase::prepare_all() {
 std::span<const float> ExchangeBase::prepared(const TensorPiece& piece) {
   if (!setup_.is_ported || setup_.up.needs_whole_tensor()) return values(piece);
   const std::span<float> gradient = means(piece);
-  const std::span<float> target = call_.worker->keeps_values() ? gradient : scratch(piece.elements);
-  call_.worker->prepare(piece, gradient, target);
+  const std::span<float> target =
+      method_.worker->keeps_values() ? gradient : scratch(piece.elements);
+  method_.worker->prepare(piece, gradient, target);
   return target;
 }
 
@@ -238,12 +243,12 @@ ExchangeBase::Incoming ExchangeBase::open_upload(Inbox& inbox, const Segment& se
 
 ExchangeBase::Incoming ExchangeBase::open_own_upload(const Written& written, const Segment& segment,
                                                      std::size_t kept_index) {
-  const auto bytes = call_.is_repeat ? uploads_.at(rank_, kept_index) : written.parcel;
+  const auto bytes = method_.is_repeat ? uploads_.at(rank_, kept_index) : written.parcel;
   GW_CHECK(!bytes.empty());  // what was never sent cannot be repeated
-  if (setup_.keeps_uploads && !call_.is_repeat) uploads_.note(rank_, kept_index, bytes);
+  if (setup_.keeps_uploads && !method_.is_repeat) uploads_.note(rank_, kept_index, bytes);
   const auto parcel = ParcelReader::open(bytes, segment.piece_count);
   GW_CHECK(parcel.has_value());
-  return {.parcel = *parcel, .poison = !call_.is_repeat && !written.finite, .frame = {}};
+  return {.parcel = *parcel, .poison = !method_.is_repeat && !written.finite, .frame = {}};
 }
 
 void ExchangeBase::load_uploads(std::span<const std::byte> bytes) {

@@ -7,14 +7,15 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "gradwire/codec/codec.h"
-#include "gradwire/collective/exchange.h"
 #include "gradwire/collective/frame_inbox.h"
 #include "gradwire/collective/layout.h"
+#include "gradwire/collective/method_exchange.h"
 #include "gradwire/collective/parcel.h"
 #include "gradwire/collective/progress.h"
 #include "gradwire/collective/tensor_codecs.h"
@@ -33,13 +34,19 @@ struct ExchangeSetup {
   TensorCodecs down;
   Topology topology = Topology::scatter;
   std::size_t server = 0;
-  bool server_contributes = true;
+  std::optional<std::size_t> dedicated_server = {};  // gives no values itself
   std::uint64_t seed = 0;
   bool is_ported = false;
   bool keeps_uploads = false;
   std::uint32_t number = 0;  // of the exchange in its run
   Layout layout;
 };
+
+// Makes the exchange of a setup, on the progress thread.
+using ExchangeMaker = std::unique_ptr<MethodExchange> (*)(Communicator::Impl& communicator,
+                                                          ExchangeSetup setup,
+                                                          Transport& transport);
+ExchangeMaker exchange_maker(Topology topology);
 
 inline void scale_by(float factor, std::span<float> values) {
   if (factor == 1) return;
@@ -59,7 +66,7 @@ struct FrameKind {
   Direction direction;
 };
 
-class ExchangeBase : public Exchange, public Job {
+class ExchangeBase : public MethodExchange, public Job {
  public:
   // Exchanges that can be started must have ended before any part of them goes: the last class's
   // destructor calls await_started().
@@ -68,7 +75,8 @@ class ExchangeBase : public Exchange, public Job {
   Topology topology() const final { return setup_.topology; }
   const Codec& up(std::size_t tensor) const final { return setup_.up.of(tensor); }
 
-  void start(const ExchangeCall& call) final;
+  void start(const ExchangeCall& call) final { start(call, {}); }
+  void start(const ExchangeCall& call, const MethodCall& method) final;
   ExchangeReport finish() final;
 
   std::vector<TensorPiece> owned() const override { return {}; }
@@ -89,14 +97,12 @@ class ExchangeBase : public Exchange, public Job {
   const TensorCodecs& ups() const { return setup_.up; }
   const TensorCodecs& downs() const { return setup_.down; }
   const ExchangeCall& call() const { return call_; }
+  const MethodCall& method() const { return method_; }
   ExchangeReport& report() { return report_; }
   PeerLinks& links() { return *links_; }
   std::size_t rank() const { return rank_; }
   std::size_t ranks() const { return ranks_; }
-  bool contributes(std::size_t rank) const {
-    return setup_.server_contributes || setup_.topology != Topology::server ||
-           rank != setup_.server;
-  }
+  bool contributes(std::size_t rank) const { return setup_.dedicated_server != rank; }
 
   // With a worker's port, the values are where the gradients are.
   std::span<const float> values(const TensorPiece& piece) const {
@@ -207,7 +213,7 @@ class ExchangeBase : public Exchange, public Job {
   template <class FillMean>
   void commit(const Piece& piece, const SentPiece& sent, const FillMean& fill_mean) {
     const StopWatch watch(report_.decode_seconds);
-    WorkerPort& port = *call_.worker;
+    WorkerPort& port = *method_.worker;
     const std::span<float> result = means(piece.of_tensor);
     if (report_.poisoned) {
       std::fill(result.begin(), result.end(), std::numeric_limits<float>::quiet_NaN());
@@ -262,7 +268,7 @@ class ExchangeBase : public Exchange, public Job {
   FrameHeader header_of(const FrameKind& kind, const Segment& segment) const;
 
   void work(PeerLinks& links) final;
-  void check_call(const ExchangeCall& call) const;
+  void check_call(const ExchangeCall& call, const MethodCall& method) const;
 
   Communicator::Impl& communicator_;
   const ExchangeSetup setup_;
@@ -270,6 +276,7 @@ class ExchangeBase : public Exchange, public Job {
   const std::size_t ranks_;
   const FrameKind up_kind_;
   ExchangeCall call_;
+  MethodCall method_;
   ExchangeReport report_;
   bool is_started_ = false;
   PeerLinks* links_ = nullptr;

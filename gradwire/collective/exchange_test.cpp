@@ -8,6 +8,7 @@
 #include <limits>
 #include <mutex>
 
+#include "gradwire/collective/method_exchange.h"
 #include "gradwire/collective/ring_exchange.h"
 #include "gradwire/collective/test_support.h"
 
@@ -27,6 +28,7 @@ struct Settings {
   std::size_t ranks = 2;
   std::vector<TensorSize> shapes = {{"weights", 10007}};
   ExchangeOptions options = {};
+  std::vector<std::shared_ptr<const Codec>> each = {};  // instead of the options' codecs
   std::vector<float> weights = {};
   bool walks_own = true;
   std::uint64_t step = 0;
@@ -40,7 +42,8 @@ Outcome exchange_once(const Settings& settings) {
   run_communicators(settings.ranks, [&](Communicator& communicator) {
     const std::size_t rank = communicator.rank();
     RankTensors tensors(rank, settings.shapes);
-    const auto exchange = make_exchange(communicator, settings.shapes, settings.options);
+    const auto exchange = make_method_exchange(communicator, settings.shapes, settings.options,
+                                               {.each = settings.each});
     ExchangeCall call = tensors.call(settings.step);
     if (!settings.weights.empty()) call.weight = settings.weights[rank];
     outcome.reports[rank] = exchange->run(call);
@@ -156,7 +159,7 @@ TEST(ExchangeThread, TensorsMayHaveCodecsOfTheirOwn) {
   for (const Topology topology : {Topology::gather, Topology::server, Topology::scatter}) {
     SCOPED_TRACE(name(topology));
     Settings mixed{.ranks = 3, .shapes = shapes, .options = {.topology = topology, .seed = 5}};
-    for (const char* spec : specs) mixed.options.each.push_back(codec(spec));
+    for (const char* spec : specs) mixed.each.push_back(codec(spec));
     const Outcome outcome = exchange_once(mixed);
     expect_same_on_all_ranks(outcome);
     for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -309,13 +312,12 @@ TEST(ExchangeThread, OwnersPortDecidesWhatGoesDown) {
       run_communicators(2, [&](Communicator& communicator) {
         RankTensors tensors(communicator.rank(), shapes);
         if (is_bad) tensors.values[0][5] = std::numeric_limits<float>::infinity();
-        const auto exchange =
-            make_exchange(communicator, shapes,
-                          {.up = codec("none"), .down = codec("natural"), .topology = topology});
+        const auto exchange = make_method_exchange(
+            communicator, shapes,
+            {.up = codec("none"), .down = codec("natural"), .topology = topology}, {});
         DoublingPort port;
-        ExchangeCall call = tensors.call();
-        call.owner = &port;
-        EXPECT_EQ(exchange->run(call).poisoned, is_bad);
+        exchange->start(tensors.call(), {.owner = &port});
+        EXPECT_EQ(exchange->finish().poisoned, is_bad);
         means[communicator.rank()] = tensors.means[0];
         const bool is_owner = topology == Topology::scatter || communicator.rank() == 0;
         EXPECT_EQ(port.prepared > 0, is_owner);
@@ -430,8 +432,8 @@ TEST(ExchangeThread, SeveralAreInFlightInOrder) {
 TEST(ExchangeThread, CodecsOfTheirOwnAreRefusedOnARing) {
   run_communicators(2, [](Communicator& communicator) {
     EXPECT_THROW(
-        make_exchange(communicator, {{"a", 10}, {"b", 20}},
-                      {.each = {codec("none"), codec("qsgd(bits=4)")}, .topology = Topology::ring}),
+        make_method_exchange(communicator, {{"a", 10}, {"b", 20}}, {.topology = Topology::ring},
+                             {.each = {codec("none"), codec("qsgd(bits=4)")}}),
         Error);
   });
 }

@@ -53,12 +53,12 @@ void GatherExchange::encode_next() {
   const Segment& segment = layout().segments[encoded_];
   const std::span<std::byte> memory = frames_.room(encoded_);
   Written& written = written_[encoded_];
-  if (!call().is_repeat) {
+  if (!method().is_repeat) {
     written = encode_up(segment, memory);
     report().poisoned = report().poisoned || !written.finite;
   }
   if (ranks() > 1) {
-    const auto frame = call().is_repeat
+    const auto frame = method().is_repeat
                            ? seal_repeat(up_kind(), segment, memory)
                            : seal(up_kind(), segment, !written.finite, written.parcel, memory);
     for (const auto& senders : senders_) {
@@ -107,7 +107,7 @@ void GatherExchange::commit_all() {
   for (std::size_t index = 0; index < layout().segments.size(); ++index) {
     const std::span<ParcelReader> parcels = parcels_of(index);
     weigh(parcels);
-    commit_segment(index, call().is_repeat ? nullptr : &written_[index],
+    commit_segment(index, method().is_repeat ? nullptr : &written_[index],
                    [&](const Piece& piece, std::span<float> mean, float scale) {
                      average(piece, parcels, mean, scale);
                    });

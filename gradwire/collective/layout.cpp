@@ -111,6 +111,13 @@ class Cutter {
 
 }  // namespace
 
+std::size_t segment_elements(std::size_t chunk_elements, bool keeps_uploads) {
+  constexpr std::size_t kLeast = std::size_t{1} << 17;
+  constexpr std::size_t kMost = std::size_t{1} << 22;
+  const std::size_t frames = keeps_uploads ? 1 : 4;
+  return std::clamp((chunk_elements + frames - 1) / frames, kLeast, kMost);
+}
+
 Layout lay_out(std::span<const std::size_t> tensor_elements, const LayoutOptions& options) {
   GW_CHECK(options.ranks > 0 && options.unit_elements > 0);
   GW_CHECK(!options.only_owner || *options.only_owner < options.ranks);

@@ -70,6 +70,12 @@ struct LayoutOptions {
   std::size_t piece_elements_max = 1;
 };
 
+// How many elements travel as one frame by default, with that many in a chunk: few enough
+// that some frames travel while others are worked on, and enough that the cost of a frame does not
+// count. Where uploads are kept, a chunk is one frame as long as that is not too large: to say that
+// the last one holds again is then one small frame.
+std::size_t segment_elements(std::size_t chunk_elements, bool keeps_uploads = false);
+
 Layout lay_out(std::span<const std::size_t> tensor_elements, const LayoutOptions& options);
 
 }  // namespace gradwire

@@ -129,13 +129,13 @@ bool OwnerExchange::encode_next() {
   const std::span<std::byte> memory = up_frames_.room(index);
   const bool is_own = !up_senders_[index];
   Written& written = written_[index];
-  if (!call().is_repeat) written = encode_up(segment, memory);
+  if (!method().is_repeat) written = encode_up(segment, memory);
   if (is_own) {
     ++own_encoded_;
   } else {
     send(*up_senders_[index],
-         call().is_repeat ? seal_repeat(up_kind(), segment, memory)
-                          : seal(up_kind(), segment, !written.finite, written.parcel, memory));
+         method().is_repeat ? seal_repeat(up_kind(), segment, memory)
+                            : seal(up_kind(), segment, !written.finite, written.parcel, memory));
   }
   return true;
 }
@@ -184,7 +184,7 @@ void OwnerExchange::open_contributions(std::size_t index) {
 // The exact mean of what was sent, and what the port makes of it. Laid out in full only where
 // somebody has to see it again.
 std::span<const float> OwnerExchange::average_own(const Piece& piece) {
-  const bool has_port = call().owner != nullptr;
+  const bool has_port = method().owner != nullptr;
   const bool is_whole = downs().needs_whole_tensor();
   const std::span<float> mean = has_port || is_whole ? within(own_mean(piece.part), piece)
                                                      : scratch(piece.of_tensor.elements);
@@ -193,7 +193,7 @@ std::span<const float> OwnerExchange::average_own(const Piece& piece) {
   if (!has_port) return mean;
   const std::span<float> wanted =
       is_whole ? within(own_wanted(piece.part), piece) : scratch(piece.of_tensor.elements);
-  call().owner->prepare(piece.of_tensor, mean, wanted);
+  method().owner->prepare(piece.of_tensor, mean, wanted);
   return wanted;
 }
 
@@ -262,7 +262,7 @@ bool OwnerExchange::encode_down(const Piece& piece, std::span<const float> mean,
                            parcel);
   }
   // The owner, too, goes on with what was sent.
-  if (call().owner == nullptr && !setup().is_ported) {
+  if (method().owner == nullptr && !setup().is_ported) {
     const StopWatch watch(report().decode_seconds);
     decode_mean(down(piece), encoded.payload, piece.of_tensor, rank());
   }
@@ -303,7 +303,7 @@ void OwnerExchange::await_next() {
 }
 
 void OwnerExchange::settle() {
-  if (call().owner == nullptr) return;
+  if (method().owner == nullptr) return;
   const StopWatch watch(report().decode_seconds);
   for (std::size_t i = 0; i < own_chunk().segment_count; ++i) {
     const Segment& segment = own_segments()[i];
@@ -312,7 +312,7 @@ void OwnerExchange::settle() {
       const std::span<float> sent = scratch(piece.of_tensor.elements);
       check(down(piece).decode(parcel.next(), sent, workspace()), rank());
       const std::span<float> mean = within(own_mean(piece.part), piece);
-      if (!report().poisoned) call().owner->commit(piece.of_tensor, mean, sent);
+      if (!report().poisoned) method().owner->commit(piece.of_tensor, mean, sent);
       if (!setup().is_ported) std::copy(sent.begin(), sent.end(), mean.begin());
     }
   }
@@ -326,7 +326,7 @@ void OwnerExchange::commit_all() {
   for (std::size_t i = 0; i < layout().segments.size(); ++i) {
     while (i >= layout().chunks[owner].first_segment + layout().chunks[owner].segment_count)
       ++owner;
-    const bool sends_nothing = call().is_repeat || !contributes(rank());
+    const bool sends_nothing = method().is_repeat || !contributes(rank());
     commit_segment(i, sends_nothing ? nullptr : &written_[i],
                    [&](const Piece& piece, std::span<float> mean, float scale) {
                      check(down(piece).decode(came_down_[i].next(), mean, workspace()), owner);
@@ -350,7 +350,7 @@ std::span<float> OwnerExchange::own_mean(std::size_t part) {
 }
 
 std::span<float> OwnerExchange::own_wanted(std::size_t part) {
-  return call().owner != nullptr ? own_wanted_.part(layout(), own_chunk(), part) : own_mean(part);
+  return method().owner != nullptr ? own_wanted_.part(layout(), own_chunk(), part) : own_mean(part);
 }
 
 std::span<float> OwnerExchange::ChunkArray::part(const Layout& layout, const Chunk& chunk,

@@ -65,7 +65,7 @@ class OwnerExchange final : public ExchangeBase {
   }
 
   bool is_collecting() const {
-    return ups().collects() && downs().collects() && call().owner == nullptr;
+    return ups().collects() && downs().collects() && method().owner == nullptr;
   }
   const Codec& down(const Piece& piece) const { return downs().of(piece.of_tensor.tensor); }
   const Chunk& own_chunk() const { return layout().chunks[rank()]; }

@@ -1,6 +1,5 @@
 #include "gradwire/collective/rank_sums.h"
 
-#include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 
 namespace gradwire {
@@ -17,7 +16,10 @@ static_assert(kParts * kPartBits >= 64);
 
 std::vector<std::uint64_t> sum_over_ranks(Communicator& communicator,
                                           std::span<const std::uint64_t> own) {
-  GW_CHECK(communicator.size() <= kRanksMax);
+  if (communicator.size() > kRanksMax) {
+    throw Error("sums over ranks are exact for at most " + std::to_string(kRanksMax) +
+                " ranks, and there are " + std::to_string(communicator.size()));
+  }
   std::vector<float> parts;
   for (const std::uint64_t number : own) {
     for (std::size_t p = 0; p < kParts; ++p) {

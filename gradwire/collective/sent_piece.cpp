@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "gradwire/collective/exchange.h"
+#include "gradwire/collective/method_exchange.h"
 #include "gradwire/core/check.h"
 
 namespace gradwire {

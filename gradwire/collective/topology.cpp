@@ -1,40 +1,101 @@
-// The topologies' names, and the choice among them.
-#include <string>
+#include "gradwire/collective/topology.h"
 
-#include "gradwire/collective/exchange.h"
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <memory>
+
+#include "gradwire/codec/codec.h"
+#include "gradwire/collective/exchange_base.h"
+#include "gradwire/collective/gather_exchange.h"
+#include "gradwire/collective/owner_exchange.h"
+#include "gradwire/collective/ring_exchange.h"
+#include "gradwire/core/check.h"
+#include "gradwire/core/error.h"
 
 namespace gradwire {
 namespace {
 
-constexpr Topology kAll[] = {Topology::automatic, Topology::scatter, Topology::server,
-                             Topology::gather, Topology::ring};
+template <class Kind>
+std::unique_ptr<MethodExchange> make(Communicator::Impl& communicator, ExchangeSetup setup,
+                                     Transport& transport) {
+  return std::make_unique<Kind>(communicator, std::move(setup), transport);
+}
+
+struct Entry {
+  TopologyTraits traits;
+  ExchangeMaker make;
+};
+
+constexpr Entry kTable[] = {
+    {.traits = {.topology = Topology::automatic, .name = "auto"}, .make = nullptr},
+    {.traits = {.topology = Topology::scatter,
+                .name = "scatter",
+                .has_owners = true,
+                .has_downlink = true,
+                .shares_evenly = true},
+     .make = make<OwnerExchange>},
+    {.traits = {.topology = Topology::server,
+                .name = "server",
+                .has_owners = true,
+                .has_downlink = true,
+                .has_server = true},
+     .make = make<OwnerExchange>},
+    {.traits = {.topology = Topology::gather, .name = "gather"}, .make = make<GatherExchange>},
+    {.traits = {.topology = Topology::ring,
+                .name = "ring",
+                .has_downlink = true,
+                .shares_evenly = true,
+                .passes_sums = true},
+     .make = make<RingExchange>},
+};
+
+const Entry& entry_of(Topology topology) {
+  const auto found =
+      std::ranges::find(kTable, topology, [](const Entry& entry) { return entry.traits.topology; });
+  GW_CHECK(found != std::end(kTable));
+  return *found;
+}
 
 }  // namespace
 
-const char* name(Topology topology) {
-  switch (topology) {
-    case Topology::automatic:
-      return "auto";
-    case Topology::scatter:
-      return "scatter";
-    case Topology::server:
-      return "server";
-    case Topology::gather:
-      return "gather";
-    case Topology::ring:
-      return "ring";
-  }
-  return "";
+const TopologyTraits& traits_of(Topology topology) { return entry_of(topology).traits; }
+
+ExchangeMaker exchange_maker(Topology topology) { return entry_of(topology).make; }
+
+std::span<const Topology> all_topologies() {
+  static constexpr auto kAll = [] {
+    std::array<Topology, std::size(kTable) - 1> all{};
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = kTable[i + 1].traits.topology;
+    return all;
+  }();
+  return kAll;
 }
 
+const char* name(Topology topology) { return traits_of(topology).name; }
+
 Topology topology_of(std::string_view text) {
+  for (const Entry& entry : kTable) {
+    if (text == entry.traits.name) return entry.traits.topology;
+  }
+  throw Error("there is no topology '" + std::string(text) + "': take one of " +
+              name(Topology::automatic) + ", " + topology_names());
+}
+
+std::string topology_names(bool (*fits)(const TopologyTraits&)) {
   std::string names;
-  for (const Topology topology : kAll) {
-    if (text == name(topology)) return topology;
+  for (const Topology topology : all_topologies()) {
+    if (fits != nullptr && !fits(traits_of(topology))) continue;
     names += std::string(names.empty() ? "" : ", ") + name(topology);
   }
-  throw Error("there is no topology '" + std::string(text) + "': take one of " + names);
+  return names;
 }
+
+bool rounds_at_every_hop(Topology topology, const Codec& up) {
+  return traits_of(topology).passes_sums && !up.summable_from().has_value();
+}
+
+// --- The choice of `auto` ---
 
 Topology choose_exact_topology(std::size_t elements, std::size_t ranks, const Codec& up) {
   // By gather a rank sends its message N-1 times; by scatter (N-1)/N of it and of the mean.

@@ -5,7 +5,6 @@
 #include <string>
 #include <system_error>
 
-#include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 
 namespace gradwire {
@@ -19,7 +18,7 @@ struct ThreadPool::Loop {
 };
 
 ThreadPool::ThreadPool(std::size_t threads) {
-  GW_CHECK(threads >= 1);
+  if (threads == 0) throw Error("a thread pool needs at least one thread: the caller's own");
   workers_.reserve(threads - 1);
   for (std::size_t thread = 1; thread < threads; ++thread) {
     try {
@@ -47,7 +46,9 @@ void ThreadPool::run(std::size_t count, const std::function<void(std::size_t, st
   Loop loop{.task = task, .count = count, .mutex = {}, .first_failure = {}};
   {
     const std::lock_guard lock(mutex_);
-    GW_CHECK(loop_ == nullptr);
+    if (loop_ != nullptr) {
+      throw Error("a thread pool was asked for a second loop before its first was over");
+    }
     loop_ = &loop;
     busy_ = workers_.size();
     ++round_;

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <string>
 
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/bytes.h"
-#include "gradwire/core/check.h"
+#include "gradwire/core/error.h"
 #include "gradwire/file/tensor.h"
 
 namespace gradwire {
@@ -141,10 +142,15 @@ Decoded<Frame> parse_next_frame(std::span<const std::byte> bytes, std::size_t of
 
 std::vector<std::byte> gw_header_bytes(const GwHeader& header) {
   const std::vector<std::uint64_t> shape = header.shape.value_or(std::vector<std::uint64_t>{});
-  GW_CHECK(header.spec.size() <= kSpecBytesMax);
-  GW_CHECK(shape.size() <= kTensorDimensionsMax);
-  GW_CHECK(!header.shape || shape_elements(shape) == header.element_count);
-  GW_CHECK(header.element_count <= kGwElementsMax && header.frame_count <= kFrameCountMax);
+  const auto check = [](bool holds, const char* what) {
+    if (!holds) throw Error(std::string(".gw: a header cannot be written: ") + what);
+  };
+  check(header.spec.size() <= kSpecBytesMax, "the spec is too long");
+  check(shape.size() <= kTensorDimensionsMax, "the shape has too many dimensions");
+  check(!header.shape || shape_elements(shape) == header.element_count,
+        "the shape is of another number of elements");
+  check(header.element_count <= kGwElementsMax, "the tensor has too many elements");
+  check(header.frame_count <= kFrameCountMax, "there are too many frames");
   const std::size_t shape_at = kSpecAt + header.spec.size();
   const std::size_t checksum_at = shape_at + shape.size() * sizeof(std::uint64_t);
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "gradwire/core/bytes.h"
-#include "gradwire/core/check.h"
+#include "gradwire/core/error.h"
 #include "gradwire/file/tensor.h"
 
 namespace gradwire {
@@ -202,7 +202,10 @@ Decoded<NpyView> parse_npy(std::span<const std::byte> bytes) {
 }
 
 std::vector<std::byte> npy_header(std::span<const std::uint64_t> shape) {
-  GW_CHECK(shape.size() <= kTensorDimensionsMax);
+  if (shape.size() > kTensorDimensionsMax) {
+    throw Error(".npy: a tensor of " + std::to_string(shape.size()) + " dimensions has more than " +
+                std::to_string(kTensorDimensionsMax));
+  }
   std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': (";
   for (std::size_t i = 0; i < shape.size(); ++i) {
     text += (i == 0 ? "" : " ") + std::to_string(shape[i]) + (i + 1 < shape.size() ? "," : "");

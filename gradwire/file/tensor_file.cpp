@@ -2,9 +2,10 @@
 
 #include <cstring>
 #include <new>
+#include <string>
 
 #include "gradwire/core/bytes.h"
-#include "gradwire/core/check.h"
+#include "gradwire/core/error.h"
 #include "gradwire/file/atomic_file.h"
 #include "gradwire/file/file_failure.h"
 #include "gradwire/file/npy.h"
@@ -54,7 +55,10 @@ Tensor read_tensor(const std::filesystem::path& path) {
 }
 
 void write_tensor(const std::filesystem::path& path, const Tensor& tensor) {
-  GW_CHECK(!tensor.shape || shape_elements(*tensor.shape) == tensor.values.size());
+  if (tensor.shape && shape_elements(*tensor.shape) != tensor.values.size()) {
+    fail_file(path, "cannot be written: the tensor has " + std::to_string(tensor.values.size()) +
+                        " values, and its shape is of another number");
+  }
   const Format format = format_of(path);
   AtomicFile file(path);
   if (format == Format::npy) {

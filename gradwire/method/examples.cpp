@@ -11,9 +11,11 @@ std::string MethodExample::memory() const {
 }
 
 std::vector<MethodExample> example_methods() {
-  const std::string all = "scatter, server, gather, ring";
-  const std::string not_ring = "scatter, server, gather";
-  const std::string owners = "scatter, server";
+  const std::string all = topology_names();
+  const std::string not_ring =
+      topology_names([](const TopologyTraits& traits) { return !traits.passes_sums; });
+  const std::string owners =
+      topology_names([](const TopologyTraits& traits) { return traits.has_owners; });
   std::vector<MethodExample> examples = {
       {"natural", 0, 0, "", all, "a codec alone: the mean of what it makes of each gradient"},
       {"direct(topk(1%), down=none)", 0, 0, "", not_ring, "the same, with a codec for each way"},

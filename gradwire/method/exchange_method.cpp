@@ -3,38 +3,24 @@
 #include <algorithm>
 #include <exception>
 
-#include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 #include "gradwire/method/rule_ports.h"
 #include "gradwire/method/step_order.h"
+#include "gradwire/method/tensor_groups.h"
 
 namespace gradwire {
 
 namespace {
 
-// Tensors that travel together.
+// Tensors that travel together, and their exchange.
 struct Group {
   std::size_t first = 0;
   std::size_t last = 0;  // one behind
   std::unique_ptr<WorkerHalf> worker = {};
   std::unique_ptr<OwnerHalf> owner = {};
   std::vector<std::span<const float>> values = {};
-  std::unique_ptr<Exchange> exchange = {};  // goes first: it waits for what was started
+  std::unique_ptr<MethodExchange> exchange = {};  // goes first: it waits for what was started
 };
-
-std::vector<Group> cut_groups(const std::vector<MethodTensor>& tensors, std::size_t elements_min) {
-  std::vector<Group> groups;
-  std::size_t elements = elements_min;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (elements >= elements_min) {
-      groups.push_back({.first = i});
-      elements = 0;
-    }
-    elements += tensors[i].elements();
-    groups.back().last = i + 1;
-  }
-  return groups;
-}
 
 Topology choose(const std::vector<MethodTensor>& tensors, std::size_t ranks, const Codecs& codecs,
                 RuleKind kind) {
@@ -96,7 +82,7 @@ ExchangeMethod::ExchangeMethod(Communicator& communicator, std::vector<MethodTen
                     ? options.topology
                     : choose(tensors, communicator.size(),
                              setup_.steady.up ? setup_.steady : setup_.codecs, setup_.kind)) {
-  const bool has_dedicated_server = topology_ == Topology::server && !options.server_contributes;
+  const bool has_dedicated_server = traits_of(topology_).has_server && !options.server_contributes;
   workspace_.workers = communicator.size() - (has_dedicated_server ? 1 : 0);
   workspace_.only_averages = has_dedicated_server && communicator.rank() == options.server;
   constexpr std::size_t kLargeElements = std::size_t{1} << 20;
@@ -106,7 +92,10 @@ ExchangeMethod::ExchangeMethod(Communicator& communicator, std::vector<MethodTen
   workspace_.options = options;
   workspace_.gradients.resize(workspace_.tensors.size());
   const bool is_whole = setup_.kind == RuleKind::lazy;
-  groups_ = cut_groups(workspace_.tensors, is_whole ? std::size_t(-1) : options.group_elements);
+  const std::size_t group_elements = is_whole ? std::size_t(-1) : options.group_elements;
+  for (const TensorGroup& group : TensorGroups(workspace_.tensors, group_elements)) {
+    groups_.push_back({.first = group.first, .last = group.end()});
+  }
   make_exchanges(setup_.codecs);
   rule_ = setup_.make_rule(workspace_);
   for (Group& group : groups_) {
@@ -128,24 +117,25 @@ void ExchangeMethod::make_exchanges(const Codecs& codecs) {
                   codecs.each.begin() + static_cast<std::ptrdiff_t>(group.last));
     }
     group.exchange.reset();
-    group.exchange = make_exchange(communicator_, std::move(shapes),
-                                   {.up = codecs.up,
-                                    .down = codecs.down,
-                                    .each = std::move(each),
-                                    .topology = topology_,
-                                    .server = workspace_.options.server,
-                                    .server_contributes = workspace_.options.server_contributes,
-                                    .seed = workspace_.options.seed,
-                                    .segment_elements_max = workspace_.options.segment_elements_max,
-                                    .is_ported = is_ported(),
-                                    .keeps_uploads = setup_.kind == RuleKind::lazy});
+    group.exchange =
+        make_method_exchange(communicator_, std::move(shapes),
+                             {.up = codecs.up,
+                              .down = codecs.down,
+                              .topology = topology_,
+                              .server = workspace_.options.server,
+                              .server_contributes = workspace_.options.server_contributes,
+                              .seed = workspace_.options.seed,
+                              .segment_elements_max = workspace_.options.segment_elements_max},
+                             {.each = std::move(each),
+                              .is_ported = is_ported(),
+                              .keeps_uploads = setup_.kind == RuleKind::lazy});
     for (const TensorPiece& piece : group.exchange->owned()) {
       workspace_.owned.push_back(in_all(piece, group.first));
     }
   }
   workspace_.codecs = codecs;
   if (!workspace_.codecs.down) workspace_.codecs.down = codecs.up;
-  const bool has_owners = topology_ == Topology::scatter || topology_ == Topology::server;
+  const bool has_owners = traits_of(topology_).has_owners;
   const auto is_rounded = [](const auto& codec) { return codec->spec() != "none"; };
   workspace_.has_downlink =
       has_owners && (codecs.each.empty() ? is_rounded(workspace_.codecs.down)
@@ -180,15 +170,16 @@ void ExchangeMethod::start(Group& group, bool is_repeat) {
   const auto gradients =
       std::span(workspace_.gradients).subspan(group.first, group.last - group.first);
   group.values.assign(gradients.begin(), gradients.end());
-  ExchangeCall call{.step = workspace_.context.step, .means = gradients, .is_repeat = is_repeat};
+  ExchangeCall call{.step = workspace_.context.step, .means = gradients};
+  MethodCall method{.is_repeat = is_repeat};
   if (is_ported()) {
-    call.worker = group.worker.get();
-    if (workspace_.has_downlink) call.owner = group.owner.get();
+    method.worker = group.worker.get();
+    if (workspace_.has_downlink) method.owner = group.owner.get();
   } else {
     call.weight = workspace_.context.weight;
     call.values = group.values;
   }
-  group.exchange->start(call);
+  group.exchange->start(call, method);
 }
 
 MethodReport ExchangeMethod::finish() {
@@ -237,7 +228,7 @@ MethodState ExchangeMethod::empty_state() const {
 }
 
 MethodState ExchangeMethod::save() const {
-  GW_CHECK(!order_->is_begun());
+  order_->check_between_steps("save()");
   MethodState state = empty_state();
   for (const Memory& memory : workspace_.memories) memory.save(state);
   if (setup_.kind == RuleKind::lazy) {
@@ -250,7 +241,7 @@ MethodState ExchangeMethod::save() const {
 }
 
 void ExchangeMethod::load(const MethodState& state) {
-  GW_CHECK(!order_->is_begun());
+  order_->check_between_steps("load()");
   MethodState ours = empty_state();
   if (state.is_reshared && setup_.kind == RuleKind::lazy) ours.topology = state.topology;
   check_state_fits(ours, state);
@@ -274,7 +265,7 @@ std::vector<TensorPiece> ExchangeMethod::owned() const {
 }
 
 void ExchangeMethod::rescale(float factor) {
-  GW_CHECK(!order_->is_begun());
+  order_->check_between_steps("rescale()");
   check_rescale(factor);
   for (Memory& memory : workspace_.memories) memory.rescale(factor);
   rule_->on_rescale(factor);
@@ -288,9 +279,8 @@ std::size_t ExchangeMethod::memory_bytes() const {
 }
 
 std::vector<std::uint64_t> ExchangeMethod::tensor_bytes() const {
-  const bool rounds_on_the_way =
-      topology_ == Topology::ring && !workspace_.codecs.up->summable_from().has_value();
-  if (rounds_on_the_way) return {};
+  // A ring takes no codecs by tensor, so that there is one for all.
+  if (workspace_.codecs.up && rounds_at_every_hop(topology_, *workspace_.codecs.up)) return {};
   std::vector<std::uint64_t> bytes(workspace_.tensors.size());
   if (is_repeat_ || workspace_.only_averages) return bytes;
   for (const Group& group : groups_) {

@@ -126,7 +126,8 @@ class Method {
     return finish();
   }
 
-  // Everything that the next step depends on, exact to the bit. Between steps only.
+  // Everything that the next step depends on, exact to the bit. This, load() and rescale() are for
+  // the time between steps: in the middle of one they throw Error.
   virtual MethodState save() const = 0;
   // Refuses, with the list of what differs, a state of another method or of other tensors; and a
   // state of other ranks, which reshare() turns into one of these. Throws Error.
@@ -147,17 +148,23 @@ class Method {
   virtual std::vector<std::uint64_t> tensor_bytes() const { return {}; }
 };
 
+inline constexpr std::size_t kGroupElementsMax = std::size_t{1} << 20;
+
 struct MethodOptions {
   Topology topology = Topology::automatic;
-  std::size_t server = 0;                // the rank that owns all, with Topology::server
+  std::size_t server = 0;                // its rank, where the topology has a server
   bool server_contributes = true;        // false: it only averages, and gives no gradients
   std::uint64_t seed = 0;                // the same on all ranks
   std::size_t segment_elements_max = 0;  // see ExchangeOptions
 
-  // Tensors travel together until they have this many elements: enough that a round trip is worth
-  // it, few enough that the first leave while others are computed.
-  std::size_t group_elements = std::size_t{1} << 20;
+  // Tensors travel together until they have this many elements: see group_elements_for().
+  std::size_t group_elements = kGroupElementsMax;
 };
+
+// How many elements of a model should travel together, if it has that many: a few groups, so that
+// the first leave while the gradients of others are computed, but none so small that its round trip
+// and headers count.
+std::size_t group_elements_for(std::size_t model_elements);
 
 // The method that a spec such as "ef(topk(1%), down=natural)" names; a codec alone is
 // direct(codec). Compares everything that must be the same with all peers. Throws SpecError for the

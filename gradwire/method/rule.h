@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "gradwire/codec/codec.h"
-#include "gradwire/collective/exchange.h"
+#include "gradwire/collective/method_exchange.h"
 #include "gradwire/method/memory.h"
 #include "gradwire/method/method.h"
 

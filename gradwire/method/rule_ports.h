@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "gradwire/collective/exchange.h"
+#include "gradwire/collective/method_exchange.h"
 #include "gradwire/method/rule.h"
 
 namespace gradwire {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gradwire/codec/codec.h"
-#include "gradwire/collective/exchange.h"
+#include "gradwire/collective/method_exchange.h"
 #include "gradwire/method/state.h"
 
 namespace gradwire {

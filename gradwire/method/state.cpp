@@ -5,7 +5,6 @@
 #include <iterator>
 #include <tuple>
 
-#include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 
 namespace gradwire {
@@ -205,7 +204,10 @@ void check_state_fits(const MethodState& ours, const MethodState& saved) {
 }
 
 MethodState reshare(std::span<const MethodState> old, std::size_t rank, std::size_t ranks) {
-  GW_CHECK(rank < ranks);
+  if (rank >= ranks) {
+    throw Error("there is no rank " + std::to_string(rank) + " among " + std::to_string(ranks) +
+                " to make a state for: ranks are counted from 0");
+  }
   check_same_run(old);
   const auto first_worker = std::ranges::find(old, false, &MethodState::only_averages);
   const MethodState& model = first_worker != old.end() ? *first_worker : old.front();

@@ -23,6 +23,13 @@ void StepOrder::check_begin(const StepContext& context) const {
   }
 }
 
+void StepOrder::check_between_steps(const char* call) const {
+  if (!is_begun_) return;
+  throw Error(std::string(call) + " was called in the middle of a step, after " +
+              std::to_string(submitted_) + " of " + std::to_string(tensors_.size()) +
+              " tensors: finish() the step first");
+}
+
 void StepOrder::begin() {
   submitted_ = 0;
   is_begun_ = true;

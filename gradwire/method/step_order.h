@@ -15,7 +15,8 @@ class StepOrder {
   // The tensors must stay. Refuses two of the same name.
   explicit StepOrder(const std::vector<MethodTensor>& tensors);
 
-  bool is_begun() const { return is_begun_; }
+  // Throws Error in the middle of a step: `call`, such as "save()", is for the time between steps.
+  void check_between_steps(const char* call) const;
   std::size_t submitted() const { return submitted_; }
 
   // Whether a step may begin with this context, and that it has.

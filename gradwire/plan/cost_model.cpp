@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 #include "gradwire/core/check.h"
@@ -234,6 +235,29 @@ double play_ring(const PlannedExchange& exchange, const Network& network) {
   return worker.end();
 }
 
+// What an exchange of a topology takes.
+struct Formula {
+  Topology topology;
+  double (*seconds)(const PlannedExchange& exchange, const Network& network);
+
+  // What the rank that sends most sends to each of the others: messages up, means down.
+  bool sends_up;
+  bool sends_down;
+};
+
+constexpr Formula kFormulas[] = {
+    {.topology = Topology::scatter, .seconds = play_scatter, .sends_up = true, .sends_down = true},
+    {.topology = Topology::server, .seconds = play_server, .sends_up = false, .sends_down = true},
+    {.topology = Topology::gather, .seconds = play_gather, .sends_up = true, .sends_down = false},
+    {.topology = Topology::ring, .seconds = play_ring, .sends_up = true, .sends_down = true},
+};
+
+const Formula& formula_of(Topology topology) {
+  const auto found = std::ranges::find(kFormulas, topology, &Formula::topology);
+  GW_CHECK(found != std::end(kFormulas));
+  return *found;
+}
+
 }  // namespace
 
 double payload_rate(double bits_per_second) {
@@ -250,32 +274,19 @@ double exchange_seconds(const PlannedExchange& exchange, const Network& network)
   GW_CHECK(exchange.ranks > 0 && exchange.segment_elements > 0);
   GW_CHECK(network.bytes_per_second > 0 && network.cores > 0);
   if (exchange.elements == 0) return 0;
-  switch (exchange.topology) {
-    case Topology::scatter:
-      return play_scatter(exchange, network);
-    case Topology::server:
-      return play_server(exchange, network);
-    case Topology::gather:
-      return play_gather(exchange, network);
-    case Topology::ring:
-      return play_ring(exchange, network);
-  }
-  return 0;
+  return formula_of(exchange.topology).seconds(exchange, network);
 }
 
 double bytes_sent(const PlannedExchange& exchange) {
   if (exchange.elements == 0 || exchange.ranks < 2) return 0;
   const auto elements = static_cast<double>(exchange.elements);
   const auto ranks = static_cast<double>(exchange.ranks);
-  const bool is_shared =
-      exchange.topology == Topology::scatter || exchange.topology == Topology::ring;
+  const bool is_shared = traits_of(exchange.topology).shares_evenly;
   const Cut cut(is_shared ? elements / ranks : elements, exchange.segment_elements);
-  const auto segments = static_cast<double>(cut.segments);
-  const double up = (ranks - 1) * segments * cut.frame_bytes(exchange.up_bytes);
-  const double down = (ranks - 1) * segments * cut.frame_bytes(exchange.down_bytes);
-  if (exchange.topology == Topology::gather) return up;
-  if (exchange.topology == Topology::server) return down;
-  return up + down;
+  const double frames = (ranks - 1) * static_cast<double>(cut.segments);
+  const Formula& formula = formula_of(exchange.topology);
+  return (formula.sends_up ? frames * cut.frame_bytes(exchange.up_bytes) : 0) +
+         (formula.sends_down ? frames * cut.frame_bytes(exchange.down_bytes) : 0);
 }
 
 double step_seconds(double compute, double exchange, std::size_t groups) {

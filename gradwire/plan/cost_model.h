@@ -12,9 +12,9 @@
 
 #include <cstddef>
 
-namespace gradwire::plan {
+#include "gradwire/collective/topology.h"
 
-enum class Topology { scatter, server, gather, ring };
+namespace gradwire::plan {
 
 // Seconds of one thread for each element of a gradient.
 struct CodecSeconds {

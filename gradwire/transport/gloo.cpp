@@ -12,6 +12,7 @@
 #include "gloo/rendezvous/prefix_store.h"
 #include "gloo/transport/tcp/device.h"
 #include "gradwire/core/check.h"
+#include "gradwire/transport/check_transfer.h"
 #include "gradwire/transport/file_store.h"
 #include "gradwire/transport/gloo_mesh.h"
 #include "gradwire/transport/gloo_start.h"
@@ -67,7 +68,8 @@ class GlooTransport final : public Transport {
 
  private:
   GlooConnection& connection(std::size_t peer, Tag tag) {
-    GW_CHECK(meshes_ != nullptr && peer < size() && peer != rank_);
+    check_peer(peer, rank_, size());
+    GW_CHECK(meshes_ != nullptr);
     return (tag.lane == Lane::presence ? meshes_->presence : meshes_->data).to(peer);
   }
 

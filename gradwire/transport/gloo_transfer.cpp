@@ -5,7 +5,7 @@
 #include <exception>
 #include <utility>
 
-#include "gradwire/core/check.h"
+#include "gradwire/transport/check_transfer.h"
 #include "gradwire/transport/sigpipe_guard.h"
 
 namespace gradwire {
@@ -82,8 +82,8 @@ class GlooOperation {
   }
 
   void start(std::size_t bytes) {
-    GW_CHECK(bytes <= buffer_.size);
-    GW_CHECK(done());
+    check_message_bytes(bytes, buffer_.size);
+    check_can_start(!done());
     under_way_ = true;  // even if it fails: then done() says so
     if (connection_.is_broken()) connection_.fail();
     try {

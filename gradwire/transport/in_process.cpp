@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gradwire/core/check.h"
+#include "gradwire/transport/check_transfer.h"
 
 namespace gradwire {
 namespace {
@@ -183,7 +184,7 @@ class End {
   }
 
   void check_can_start() const {
-    GW_CHECK(!under_way());
+    gradwire::check_can_start(under_way());
     if (somebody_left()) throw_left();
   }
 
@@ -305,7 +306,7 @@ void give_up(Mailbox& mailbox, Mine& mine, Line<Mine>& line) {
 InProcessSender::~InProcessSender() { give_up(mailbox_, *this, mailbox_.senders); }
 
 void InProcessSender::start(std::size_t bytes) {
-  GW_CHECK(bytes <= memory_.size());
+  check_message_bytes(bytes, memory_.size());
   end.check_can_start();
   bytes_ = bytes;
   InProcessReceiver* const receiver =
@@ -348,13 +349,13 @@ class InProcessTransport final : public Transport {
 
   std::unique_ptr<Sender> sender(std::size_t peer, Tag tag,
                                  std::span<const std::byte> memory) override {
-    GW_CHECK(peer < size() && peer != rank_);
+    check_peer(peer, rank_, size());
     return std::make_unique<InProcessSender>(*world_, rank_, peer, tag, memory);
   }
 
   std::unique_ptr<Receiver> receiver(std::size_t peer, Tag tag,
                                      std::span<std::byte> memory) override {
-    GW_CHECK(peer < size() && peer != rank_);
+    check_peer(peer, rank_, size());
     return std::make_unique<InProcessReceiver>(*world_, rank_, peer, tag, memory);
   }
 
@@ -384,14 +385,20 @@ struct InProcessWorld::State : World {
 };
 
 InProcessWorld::InProcessWorld(std::size_t size) : state_(std::make_shared<State>(size)) {
-  GW_CHECK(size >= 1);
+  if (size == 0) throw Error("a world of no ranks: it needs at least one");
 }
 
 InProcessWorld::~InProcessWorld() = default;
 
 std::unique_ptr<Transport> InProcessWorld::join(std::size_t rank) {
-  GW_CHECK(rank < state_->places.size());
-  GW_CHECK(!state_->places[rank].joined.exchange(true));  // a rank joins once
+  if (rank >= state_->places.size()) {
+    throw Error("there is no rank " + std::to_string(rank) + " in a world of " +
+                std::to_string(state_->places.size()) + ": ranks are counted from 0");
+  }
+  if (state_->places[rank].joined.exchange(true)) {
+    throw Error("rank " + std::to_string(rank) +
+                " has joined this world before: a rank joins once");
+  }
   return std::make_unique<InProcessTransport>(state_, rank);
 }
 

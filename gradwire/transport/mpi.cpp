@@ -28,6 +28,7 @@ std::unique_ptr<Transport> make_mpi_transport() {
 #include <vector>
 
 #include "gradwire/core/check.h"
+#include "gradwire/transport/check_transfer.h"
 
 namespace gradwire {
 namespace {
@@ -174,7 +175,7 @@ class Request {
   template <class Post>
   void start(Post post) {
     throw_if_abandoned();
-    GW_CHECK(handle_ == MPI_REQUEST_NULL);
+    check_can_start(handle_ != MPI_REQUEST_NULL);
     failure_.reset();
     note(post(&handle_));
     throw_failure();
@@ -259,7 +260,7 @@ class MpiSender final : public Sender {
   bool wait_for(std::chrono::microseconds time) override { return request_.wait_for(time); }
 
   void start(std::size_t bytes) override {
-    GW_CHECK(bytes <= memory_.size());
+    check_message_bytes(bytes, memory_.size());
     request_.start([&](MPI_Request* handle) {
       const Peer& peer = request_.peer();
       return MPI_Isend(memory_.data(), to_int(bytes), MPI_BYTE, to_int(peer.rank), peer.tag,
@@ -367,7 +368,7 @@ class MpiTransport final : public Transport {
   }
 
   Peer peer_of(std::size_t rank, Tag tag) const {
-    GW_CHECK(rank < size() && rank != rank_);
+    check_peer(rank, rank_, size());
     if (tag.number() > tag_max_) {
       throw Error("this MPI has no tags above " + std::to_string(tag_max_) + ", and group " +
                   std::to_string(tag.group) + " needs " + std::to_string(tag.number()));

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "gradwire/core/check.h"
+#include "gradwire/transport/check_transfer.h"
 #include "gradwire/transport/transport.h"
 
 namespace gradwire {
@@ -89,13 +91,13 @@ class Subgroup final : public Transport {
   std::unique_ptr<Sender> sender(std::size_t peer, Tag tag,
                                  std::span<const std::byte> memory) override {
     return std::make_unique<SubgroupSender>(
-        group_, parent_.sender(group_.members.at(peer), tag_in_parent(tag), memory));
+        group_, parent_.sender(member(peer), tag_in_parent(tag), memory));
   }
 
   std::unique_ptr<Receiver> receiver(std::size_t peer, Tag tag,
                                      std::span<std::byte> memory) override {
     return std::make_unique<SubgroupReceiver>(
-        group_, parent_.receiver(group_.members.at(peer), tag_in_parent(tag), memory));
+        group_, parent_.receiver(member(peer), tag_in_parent(tag), memory));
   }
 
   void allreduce(std::span<float>) override {
@@ -105,9 +107,17 @@ class Subgroup final : public Transport {
   void abandon() noexcept override { parent_.abandon(); }
 
  private:
-  // A group of a group would need its own number to be told apart from its parent's: it trips here.
+  std::size_t member(std::size_t peer) const {
+    check_peer(peer, rank_, size());
+    return group_.members[peer];
+  }
+
+  // A group of a group would need its own number to be told apart from its parent's.
   Tag tag_in_parent(Tag tag) const {
-    GW_CHECK(tag.group == 0);
+    if (tag.group != 0) {
+      throw Error("a group of ranks cannot be cut into groups: make group " +
+                  std::to_string(tag.group) + " from the whole transport");
+    }
     return {.lane = tag.lane, .group = group_.number};
   }
 
@@ -120,9 +130,20 @@ class Subgroup final : public Transport {
 
 std::unique_ptr<Transport> make_subgroup(Transport& parent, std::span<const std::size_t> members,
                                          std::uint16_t group) {
-  GW_CHECK(group != 0);
-  GW_CHECK(!members.empty() && members.back() < parent.size());
-  GW_CHECK(std::ranges::adjacent_find(members, std::greater_equal<>()) == members.end());
+  const std::string what = "group " + std::to_string(group);
+  if (group == 0) throw Error(what + " is everybody: number groups from 1");
+  if (members.empty()) throw Error(what + " has no members");
+  if (std::ranges::adjacent_find(members, std::greater_equal<>()) != members.end()) {
+    throw Error(what + ": list each member once, in rising order");
+  }
+  if (members.back() >= parent.size()) {
+    throw Error(what + ": there is no rank " + std::to_string(members.back()) + " among " +
+                std::to_string(parent.size()));
+  }
+  if (!std::ranges::binary_search(members, parent.rank())) {
+    throw Error(what + ": rank " + std::to_string(parent.rank()) +
+                " makes it, but is not among its members");
+  }
   return std::make_unique<Subgroup>(
       parent, Group{.members = {members.begin(), members.end()}, .number = group});
 }

@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <string>
 
 #include "gradwire/core/bytes.h"
 #include "gradwire/core/check.h"
+#include "gradwire/core/error.h"
 
 namespace gradwire {
 namespace {
@@ -109,9 +111,15 @@ const char* name(Direction direction) {
 
 void write_frame_header(const FrameHeader& header, std::span<const std::byte> payload,
                         std::span<std::byte> out) {
-  GW_CHECK(out.size() >= kFrameHeaderBytes);
-  GW_CHECK(!header.repeat || payload.empty());
-  GW_CHECK(!range_overflows(header.first_element, header.element_count));
+  if (out.size() < kFrameHeaderBytes) {
+    throw Error("a frame's header needs " + std::to_string(kFrameHeaderBytes) +
+                " bytes, and there is room for " + std::to_string(out.size()));
+  }
+  if (header.repeat && !payload.empty()) throw Error("a frame that repeats has no payload");
+  if (range_overflows(header.first_element, header.element_count)) {
+    throw Error("a frame cannot be about " + std::to_string(header.element_count) +
+                " elements from element " + std::to_string(header.first_element));
+  }
   const int flags = (header.poison ? kPoisonBit : 0) | (header.repeat ? kRepeatBit : 0);
   std::copy(kMagic.begin(), kMagic.end(), out.begin() + kMagicAt);
   store_le(out, kVersionAt, kFrameVersion);

@@ -19,7 +19,7 @@ from .description import description_of
 from .errors import Error
 from .meeting import Meeting, interface as named_interface, meet
 from .summary import stats_of, summary_of
-from .tensors import NamedShapes, group_elements, shape_of, trained_parameters
+from .tensors import NamedShapes, shape_of, trained_parameters
 from .worker import Worker
 
 
@@ -116,7 +116,6 @@ class Hook:
             spec=spec,
             topology=options["topology"],
             seed=options["seed"],
-            group_elements=group_elements(shapes),
             interface=options["interface"] or named_interface() or "",
             start_seconds=options["timeout"],
             peer_timeout_seconds=options["timeout"],

@@ -13,7 +13,7 @@ from .description import description_of
 from .errors import Error
 from .meeting import Meeting, interface as named_interface, meet
 from .summary import stats_of, summary_of
-from .tensors import floats_of, group_elements, trained_parameters
+from .tensors import floats_of, trained_parameters
 
 
 class LazyStep:
@@ -76,7 +76,6 @@ class LazyStep:
             spec=spec,
             topology=topology,
             seed=seed,
-            group_elements=group_elements(shapes),
             interface=interface or named_interface() or "",
             start_seconds=timeout,
             peer_timeout_seconds=timeout,

@@ -39,19 +39,6 @@ def trained_parameters(
     return trained
 
 
-def group_elements(shapes: NamedShapes) -> int:
-    """How many elements travel together: few groups, of which the first leave early."""
-    total = sum(_elements(shape) for _, shape in shapes)
-    return min(max(total // 4, 1 << 18), 1 << 20)
-
-
-def _elements(shape: Iterable[int]) -> int:
-    elements = 1
-    for size in shape:
-        elements *= size
-    return elements
-
-
 class Piece(NamedTuple):
     """The gradient of one parameter within a bucket."""
 

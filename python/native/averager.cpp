@@ -35,7 +35,9 @@ void Averager::make(std::vector<MethodTensor> tensors) {
   method_.reset();
   if (totals_.steps == 0) totals_.tensor_bytes.assign(tensors.size(), 0);
   if (log_) log_->set_parameters(total_elements(tensors));
-  method_ = make_method(*communicator_, std::move(tensors), options_.spec, options_.method);
+  MethodOptions options = options_.method;
+  options.group_elements = group_elements_for(total_elements(tensors));
+  method_ = make_method(*communicator_, std::move(tensors), options_.spec, options);
   if (log_) log_->set_method(method_->spec());
 }
 

@@ -145,7 +145,6 @@ Averager::Options options_of(const py::kwargs& given) {
                           .peer_timeout = milliseconds(get("peer_timeout_seconds", 60.0))};
   options.method.topology = topology_of(get("topology", std::string("auto")));
   options.method.seed = get("seed", std::uint64_t{0});
-  options.method.group_elements = get("group_elements", options.method.group_elements);
   options.record = {.directory = get("directory", std::string()),
                     .description = get("description", std::string("{}")),
                     .overwrite = get("overwrite", false)};

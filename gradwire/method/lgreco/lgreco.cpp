@@ -47,7 +47,7 @@ bool has_codecs(const Candidates& candidates) {
 
 void check_options(const LgrecoOptions& lgreco, const std::vector<MethodTensor>& tensors,
                    const MethodOptions& options) {
-  if (options.topology == Topology::server && !options.server_contributes) {
+  if (traits_of(options.topology).has_server && !options.server_contributes) {
     throw Error(lgreco.spec + " needs gradients on the server, too: it plans by those of all");
   }
   if (std::ranges::none_of(tensors, is_planned)) {
@@ -55,10 +55,10 @@ void check_options(const LgrecoOptions& lgreco, const std::vector<MethodTensor>&
                 " has nothing to plan: no tensor has two dimensions and 256 elements. Take one "
                 "setting for all, such as ef(topk(1%)) or qsgd(bits=4)");
   }
-  if (options.topology == Topology::ring && has_codecs(lgreco.candidates)) {
-    throw Error(
-        "topology ring: layers with codecs of their own cannot be summed on the way; take "
-        "scatter, server or gather");
+  if (traits_of(options.topology).passes_sums && has_codecs(lgreco.candidates)) {
+    throw Error(std::string("topology ") + name(options.topology) +
+                ": layers with codecs of their own cannot be summed on the way; take "
+                "scatter, server or gather");
   }
 }
 
@@ -140,9 +140,9 @@ Lgreco::Lgreco(Communicator& communicator, std::vector<MethodTensor> tensors,
   setup_.low_rank_topology = options.topology;
   setup_.options.topology = choose_topology(options);
   const bool is_summed = !has_codecs(lgreco_.candidates) && options.topology == Topology::automatic;
-  topology_ = is_summed                            ? Topology::ring
-              : options.topology == Topology::ring ? Topology::ring
-                                                   : setup_.options.topology;
+  topology_ = is_summed                                 ? Topology::ring
+              : traits_of(options.topology).passes_sums ? options.topology
+                                                        : setup_.options.topology;
   planner_ = std::make_unique<LayerPlanner>(
       communicator, LayerPlanner::Setup{lgreco_, tensors_, watch_.layers(), topology_, options});
   choices_ = lgreco_.is_warmup_exact ? std::vector<std::size_t>(watch_.layers().size(), 0)
@@ -152,10 +152,10 @@ Lgreco::Lgreco(Communicator& communicator, std::vector<MethodTensor> tensors,
   schedule_.check_at = schedule_.plan_at;
 }
 
-// Of tensors with codecs, once and for all, so that it does not change with plans. On a ring there
-// are none but those that are sent as they are.
+// Of tensors with codecs, once and for all, so that it does not change with plans. Where sums
+// are passed on there are none but those that are sent as they are.
 Topology Lgreco::choose_topology(const MethodOptions& options) const {
-  if (options.topology == Topology::ring) return Topology::scatter;
+  if (traits_of(options.topology).passes_sums) return Topology::scatter;
   if (options.topology != Topology::automatic) return options.topology;
   const Candidate& uniform = lgreco_.candidates.all[lgreco_.candidates.uniform];
   std::size_t bytes = 0;
@@ -278,8 +278,7 @@ MethodState Lgreco::description() const {
   MethodState state;
   state.spec = spec();
   // As in methods with codecs: what counts is which memories there are.
-  const Topology topology = setup_.options.topology;
-  const bool has_owners = topology == Topology::scatter || topology == Topology::server;
+  const bool has_owners = traits_of(setup_.options.topology).has_owners;
   state.topology = setup_.has_memory && has_owners ? "with a rounded downlink, such as scatter"
                                                    : "with an exact downlink, such as gather";
   state.rank = communicator_.rank();
@@ -289,7 +288,7 @@ MethodState Lgreco::description() const {
 }
 
 MethodState Lgreco::save() const {
-  GW_CHECK(!order_.is_begun());
+  order_.check_between_steps("save()");
   MethodState state = description();
   inner_->save(state);
   watch_.save(state);
@@ -305,7 +304,7 @@ MethodState Lgreco::save() const {
 }
 
 void Lgreco::load(const MethodState& state) {
-  GW_CHECK(!order_.is_begun());
+  order_.check_between_steps("load()");
   check_state_fits(description(), state);
   const auto number = [&](const std::string& key) {
     const auto found = state.numbers.find(key);
@@ -349,7 +348,7 @@ void Lgreco::load(const MethodState& state) {
 }
 
 void Lgreco::rescale(float factor) {
-  GW_CHECK(!order_.is_begun());
+  order_.check_between_steps("rescale()");
   check_rescale(factor);
   inner_->rescale(factor);
   watch_.rescale(factor);

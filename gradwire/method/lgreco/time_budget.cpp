@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gradwire/core/check.h"
+#include "gradwire/method/tensor_groups.h"
 
 namespace gradwire {
 namespace {
@@ -14,20 +15,11 @@ constexpr double kVisibleShare = 0.1;
 
 TravelGroups find_groups(std::span<const MethodTensor> tensors, std::span<const std::size_t> layers,
                          std::size_t group_elements) {
-  TravelGroups found{.groups = 0};
-  std::size_t last_begin = 0;  // tensor with which the last group begins
-  std::size_t elements = group_elements;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (elements >= group_elements) {
-      ++found.groups;
-      last_begin = i;
-      elements = 0;
-    }
-    elements += tensors[i].elements();
-  }
+  const TensorGroups groups(tensors, group_elements);
+  TravelGroups found{.groups = groups.size()};
   std::size_t layer = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const bool is_last = i >= last_begin;
+    const bool is_last = groups.group_of(i) + 1 == groups.size();
     if (layer < layers.size() && layers[layer] == i) {
       found.is_last.push_back(is_last);
       ++layer;

@@ -7,6 +7,7 @@
 #include "gradwire/core/error.h"
 #include "gradwire/method/powersgd/group.h"
 #include "gradwire/method/step_order.h"
+#include "gradwire/method/tensor_groups.h"
 
 namespace gradwire {
 namespace {
@@ -49,8 +50,8 @@ class PowerSgd final : public Method {
   StepOrder order_;
   Topology topology_;
   bool only_averages_;
+  const TensorGroups grouping_;
   std::vector<std::unique_ptr<PowerSgdGroup>> groups_;
-  std::vector<std::size_t> group_of_;  // by tensor
 
   StepContext context_;
   MethodReport report_;
@@ -62,14 +63,15 @@ PowerSgd::PowerSgd(Communicator& communicator, std::vector<MethodTensor> tensors
       rank_(communicator.rank()),
       ranks_(communicator.size()),
       tensors_(std::move(tensors)),
-      order_(tensors_) {
+      order_(tensors_),
+      grouping_(tensors_, options.group_elements) {
   if (powersgd.rank == 0) throw Error("powersgd needs a rank of at least 1");
   GW_CHECK(powersgd.ranks.empty() || powersgd.ranks.size() == tensors_.size());
   topology_ = options.topology != Topology::automatic
                   ? options.topology
                   : choose_topology(total_elements(tensors_), ranks_, *make_codec("none"), nullptr);
   only_averages_ =
-      topology_ == Topology::server && !options.server_contributes && options.server == rank_;
+      traits_of(topology_).has_server && !options.server_contributes && options.server == rank_;
   make_groups(communicator, powersgd, options);
 }
 
@@ -85,16 +87,10 @@ void PowerSgd::make_groups(Communicator& communicator, const PowerSgdOptions& po
                                  .segment_elements_max = options.segment_elements_max};
   const std::vector<std::size_t> factor_ranks =
       powersgd.ranks.empty() ? std::vector(tensors_.size(), powersgd.rank) : powersgd.ranks;
-  for (std::size_t first = 0; first < tensors_.size(); first = group_of_.size()) {
-    std::size_t elements = 0;
-    while (group_of_.size() < tensors_.size() &&
-           (group_of_.size() == first || elements < options.group_elements)) {
-      elements += tensors_[group_of_.size()].elements();
-      group_of_.push_back(groups_.size());
-    }
+  for (const TensorGroup& group : grouping_) {
     const PowerSgdGroup::Setup setup{
-        .tensors = std::span(tensors_).subspan(first, group_of_.size() - first),
-        .ranks = std::span(factor_ranks).subspan(first, group_of_.size() - first),
+        .tensors = std::span(tensors_).subspan(group.first, group.count),
+        .ranks = std::span(factor_ranks).subspan(group.first, group.count),
         .only_averages = only_averages_,
         .exchange = exchange};
     groups_.push_back(std::make_unique<PowerSgdGroup>(communicator, setup));
@@ -122,7 +118,7 @@ void PowerSgd::begin(const StepContext& context) {
 
 void PowerSgd::submit(std::size_t tensor, std::span<float> gradient) {
   order_.submit(tensor, gradient);
-  attempt([&] { groups_[group_of_[tensor]]->submit(gradient, context_, report_); });
+  attempt([&] { groups_[grouping_.group_of(tensor)]->submit(gradient, context_, report_); });
 }
 
 MethodReport PowerSgd::finish() {
@@ -147,7 +143,7 @@ MethodState PowerSgd::description() const {
 }
 
 MethodState PowerSgd::save() const {
-  GW_CHECK(!order_.is_begun());
+  order_.check_between_steps("save()");
   MethodState state = description();
   for (const auto& group : groups_) {
     for (const LowRankTensor& matrix : std::as_const(*group).matrices()) matrix.save(state);
@@ -166,7 +162,7 @@ void PowerSgd::check_state(const MethodState& state) const {
 }
 
 void PowerSgd::load(const MethodState& state) {
-  GW_CHECK(!order_.is_begun());
+  order_.check_between_steps("load()");
   check_state(state);
   for (const auto& group : groups_) {
     for (LowRankTensor& matrix : group->matrices()) matrix.load(state);
@@ -174,7 +170,7 @@ void PowerSgd::load(const MethodState& state) {
 }
 
 void PowerSgd::rescale(float factor) {
-  GW_CHECK(!order_.is_begun());
+  order_.check_between_steps("rescale()");
   check_rescale(factor);
   for (const auto& group : groups_) {
     for (LowRankTensor& matrix : group->matrices()) matrix.rescale(factor);
