@@ -135,7 +135,7 @@ FinishedRun Workbench::train(const std::string& name, TrainOptions options,
   }
   ++runs_.seen;
   remove_bulk(plan.directory);
-  seconds_ += runs.front().record.seconds.total;
+  seconds_ += runs.front().record.seconds;
   return std::move(runs.front());
 }
 
