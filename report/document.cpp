@@ -155,7 +155,7 @@ Json bars_of(std::span<const Run> runs) {
   double longest_ms = 0;
   for (const Run& run : runs) {
     if (run.record.steps == 0) continue;
-    longest_ms = std::max(longest_ms, kMsPerSecond * sum_of_parts(run.record.seconds) /
+    longest_ms = std::max(longest_ms, kMsPerSecond * sum_of_parts(run.record.phases) /
                                           static_cast<double>(run.record.steps));
   }
   Json bars = Json::array();
