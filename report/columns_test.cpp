@@ -55,7 +55,9 @@ TEST(Columns, TimesArePerStepAndPredictionsAreTheRecords) {
   EXPECT_DOUBLE_EQ(*named(columns, "Exchange").values[0], 50);
   EXPECT_DOUBLE_EQ(
       *named(columns, "100 Mbit/s").values[0],
-      1e3 / 100 * record::predicted_seconds(runs[0].record.seconds, 600'000, 300'000, 1e8));
+      1e3 / 100 *
+          record::predicted_seconds(runs[0].record.phases,
+                                    {.bytes_sent = 600'000, .bytes_received = 300'000}, 1e8));
   EXPECT_DOUBLE_EQ(*named(columns, "Ratio").values[0], record::compression_ratio(runs[0].record));
 }
 
