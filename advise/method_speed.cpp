@@ -55,7 +55,7 @@ class MethodWork {
     if (report_.poisoned > 0) {
       throw Error(method_->spec() + ": there is a NaN or an infinity among the values: no mean");
     }
-    return {.encode = report_.encode_seconds, .decode = report_.decode_seconds};
+    return {.encode = report_.phases.encode_seconds, .decode = report_.phases.decode_seconds};
   }
 
   // Until a method that plans has its first plan: what it sends before that is not what it is for.
@@ -73,7 +73,7 @@ class MethodWork {
 
   const Method& method() const { return *method_; }
   std::span<const float> output() const { return output_.span(); }
-  double message_bytes() const { return static_cast<double>(report_.message_bytes); }
+  double message_bytes() const { return static_cast<double>(report_.traffic.message_bytes); }
   std::size_t exchanges() const { return report_.exchanges; }
 
  private:

@@ -119,10 +119,12 @@ class AllreduceBench {
       figures.ms = median_of([](const Lap& lap) { return lap.ms; });
       figures.ms_min = std::ranges::min_element(method.laps, {}, &Lap::ms)->ms;
       figures.ratio = median_of([](const Lap& lap) { return lap.ratio; });
-      figures.encode_ms = median_of([](const Lap& lap) { return 1e3 * lap.report.encode_seconds; });
+      figures.encode_ms =
+          median_of([](const Lap& lap) { return 1e3 * lap.report.phases.encode_seconds; });
       figures.exchange_ms =
-          median_of([](const Lap& lap) { return 1e3 * lap.report.exchange_seconds; });
-      figures.decode_ms = median_of([](const Lap& lap) { return 1e3 * lap.report.decode_seconds; });
+          median_of([](const Lap& lap) { return 1e3 * lap.report.phases.exchange_seconds; });
+      figures.decode_ms =
+          median_of([](const Lap& lap) { return 1e3 * lap.report.phases.decode_seconds; });
     }
     return all;
   }
@@ -201,7 +203,8 @@ class AllreduceBench {
   }
 
   void find_size_and_error(Contestant& method, const Lap& lap) {
-    const std::vector<std::uint64_t> sent = gather_from_ranks(communicator_, lap.report.bytes_sent);
+    const std::vector<std::uint64_t> sent =
+        gather_from_ranks(communicator_, lap.report.traffic.bytes_sent);
     method.figures.bytes_sent = *std::max_element(sent.begin(), sent.end());
     if (truth_) method.figures.relative_error = relative_error(mean_.span(), truth_->span());
   }

@@ -36,8 +36,8 @@ std::string convex_steps_table(const session::FinishedRun& run) {
   };
   add(0, run.record.start);
   for (const record::StepRecord& step : run.steps) {
-    bytes_up += step.bytes_up;
-    message_bytes += step.message_bytes;
+    bytes_up += step.traffic.bytes_sent;
+    message_bytes += step.traffic.message_bytes;
     if (step.metrics.gap) add(step.step, step.metrics);
   }
   return table.text();
@@ -55,8 +55,8 @@ std::string network_steps_table(const session::FinishedRun& run) {
   double loss = 0;  // since the last row
   std::uint64_t losses = 0;
   for (const record::StepRecord& step : run.steps) {
-    bytes_up += step.bytes_up;
-    seconds += step.seconds.total;
+    bytes_up += step.traffic.bytes_sent;
+    seconds += step.seconds;
     loss += or_nothing(step.metrics.loss);
     ++losses;
     if (!step.metrics.test_loss) continue;
@@ -82,7 +82,7 @@ std::vector<std::string> quality_cells(const session::FinishedRun& run) {
 std::vector<std::string> byte_cells(const session::FinishedRun& run) {
   const record::RunRecord& record = run.record;
   const auto all = static_cast<double>(record.uploads + record.uploads_skipped);
-  return {megabytes(record.bytes_up_per_worker), megabytes(record.bytes_down_per_worker),
+  return {megabytes(record.traffic.bytes_sent), megabytes(record.traffic.bytes_received),
           console::significant(record::compression_ratio(record), 3),
           console::fixed(all > 0 ? 100 * static_cast<double>(record.uploads_skipped) / all : 0, 0) +
               "%"};
@@ -92,8 +92,8 @@ std::vector<std::string> time_cells(const session::FinishedRun& run) {
   const record::RunRecord& record = run.record;
   const auto steps = static_cast<double>(record.steps);
   std::vector<std::string> cells;
-  for (const double seconds : {record.seconds.compute, record.seconds.encode,
-                               record.seconds.exchange, record.seconds.decode}) {
+  for (const double seconds : {record.phases.compute_seconds, record.phases.encode_seconds,
+                               record.phases.exchange_seconds, record.phases.decode_seconds}) {
     cells.push_back(console::fixed(1e3 * seconds / steps, 2));
   }
   for (const record::Bandwidth& link : record::kBandwidths) {

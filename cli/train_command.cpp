@@ -64,7 +64,7 @@ std::string describe_plans(const record::RunRecord& run) {
     seconds += 1e-3 * plan.value("planning_ms", 0.0);
     made += plan.at("layers").empty() ? 0 : 1;
   }
-  const double share = run.seconds.total > 0 ? seconds / run.seconds.total : 0;
+  const double share = run.seconds > 0 ? seconds / run.seconds : 0;
   return fmt::format("{} plan{}; statistics and planning took {}% of the time of rank 0.\n", made,
                      made == 1 ? "" : "s", console::significant(100 * share, 2));
 }
@@ -79,7 +79,7 @@ std::string describe_code(const record::RunRecord& run) {
   }
   const record::Json& error = run.code.at("mean_error");
   const double seconds = 1e-3 * run.code.at("learn_ms").get<double>();
-  const double share = run.seconds.total > 0 ? seconds / run.seconds.total : 0;
+  const double share = run.seconds > 0 ? seconds / run.seconds : 0;
   return fmt::format(
       "A step by the code sent {} kB{}; learning took {}% of the time of rank 0.\n",
       console::significant(1e-3 * run.code.at("coded_bytes_per_step").get<double>(), 3),

@@ -116,7 +116,7 @@ TEST_F(TrainNetworkThreads, WhatACodeDoesIsSaidAndRecorded) {
   for (const auto& [name, bytes] : code["parts"].items()) parts += bytes.get<std::uint64_t>();
   const auto steps = record::read_steps(out_ + "/steps.jsonl");
   std::uint64_t sent = 0;
-  for (const record::StepRecord& step : steps) sent += step.bytes_up;
+  for (const record::StepRecord& step : steps) sent += step.traffic.bytes_sent;
   EXPECT_NEAR(static_cast<double>(parts), static_cast<double>(sent), 100);  // means are rounded
   const auto values_in = [&](std::size_t step) {
     return std::ranges::find(steps[step].code->parts, "values", &CodeNote::Part::name)->bytes;

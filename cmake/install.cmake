@@ -18,6 +18,7 @@ target_sources(gradwire PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} 
   gradwire/core/error.h
   gradwire/core/expected.h
   gradwire/core/random.h
+  gradwire/core/telemetry.h
   gradwire/core/thread_pool.h
   gradwire/file/gw_file.h
   gradwire/file/gw_format.h

@@ -133,7 +133,7 @@ TEST(TrainingThreads, StepsAreWrittenDownAsTheyWere) {
   std::size_t looked_at = 0;
   for (const record::StepRecord& step : steps) {
     EXPECT_EQ(step.uploads + step.uploads_skipped, 4u);
-    EXPECT_GT(step.bytes_up, 0u);
+    EXPECT_GT(step.traffic.bytes_sent, 0u);
     EXPECT_EQ(step.metrics.loss.has_value(), is_report_step(step.step, 50));
     looked_at += step.metrics.loss.has_value();
   }

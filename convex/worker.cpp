@@ -39,12 +39,12 @@ void Worker::set_x(std::span<const double> x) {
 
 record::StepRecord Worker::step(Method& method, std::uint64_t step) {
   record::StepRecord record{.step = step + 1, .learning_rate = options_.learning_rate};
-  record.seconds.total = seconds_of([&] { take_step(method, step, record); });
+  record.seconds = seconds_of([&] { take_step(method, step, record); });
   return record;
 }
 
 void Worker::take_step(Method& method, std::uint64_t step, record::StepRecord& record) {
-  record.seconds.compute = seconds_of([&] {
+  record.phases.compute_seconds = seconds_of([&] {
     draw_batch(step);
     std::ranges::transform(x_, x_float_.begin(), [](double x) { return static_cast<float>(x); });
     find_gradient(method.traits().needs_parameters ? rounded(x_float_) : x_, gradient_);
@@ -66,8 +66,9 @@ void Worker::take_step(Method& method, std::uint64_t step, record::StepRecord& r
       .moved_squared = moved_squared_};
   const MethodReport report = method.run(context, gradients);
   record::note_report(report, record);
-  record.seconds.compute += more_compute_seconds;
-  if (!record.poisoned) record.seconds.compute += seconds_of([&] { move(method.traits().output); });
+  record.phases.compute_seconds += more_compute_seconds;
+  if (!record.poisoned)
+    record.phases.compute_seconds += seconds_of([&] { move(method.traits().output); });
 }
 
 // With replacement: every row is as likely in every place, so the gradient is right on average.

@@ -13,6 +13,7 @@
 #include "gradwire/core/error.h"
 #include "gradwire/core/expected.h"
 #include "gradwire/core/random.h"
+#include "gradwire/core/telemetry.h"
 #include "gradwire/core/thread_pool.h"
 #include "gradwire/file/gw_file.h"
 #include "gradwire/file/gw_format.h"

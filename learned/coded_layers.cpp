@@ -82,7 +82,7 @@ CodedLayers::Outcome CodedLayers::run(const StepContext& context,
   bool is_poison = !kernel::is_finite_magnitude(kernel::largest_magnitude(wanted_));
   std::vector<std::byte> lead_bytes;
   if (rank_ == turn.leader) {
-    const StopWatch watch(outcome.report.encode_seconds);
+    const StopWatch watch(outcome.report.phases.encode_seconds);
     lead_bytes = write_lead(turn, is_exact, is_poison);
   }
   const ExchangeReport heard = leads_->run(
@@ -165,9 +165,9 @@ void CodedLayers::count_lead(const Turn& turn, const ExchangeReport& report, std
                              Outcome& outcome) const {
   outcome.report.add(report);
   const std::size_t frame = kFrameHeaderBytes + leads_->from(turn.leader).size();
-  const std::uint64_t code = report.bytes_sent / frame * code_bytes;
+  const std::uint64_t code = report.traffic.bytes_sent / frame * code_bytes;
   outcome.code_bytes += code;
-  outcome.place_bytes += report.bytes_sent - code;
+  outcome.place_bytes += report.traffic.bytes_sent - code;
 }
 
 // All ranks know all values: the mean is exact, nothing stays behind, and the code learns.
@@ -182,7 +182,7 @@ bool CodedLayers::run_exact(const Turn& turn, const Places& places, bool is_pois
   const ExchangeReport report =
       values_->run({.step = turn.step, .own = own, .is_poison = is_poison});
   outcome.report.add(report);
-  outcome.value_bytes = report.bytes_sent;
+  outcome.value_bytes = report.traffic.bytes_sent;
   if (report.poisoned) return false;
   own_error_ = 0;  // nothing was lost
   std::vector<std::vector<float>> vectors(ranks_, std::vector<float>(places.size()));
@@ -229,7 +229,7 @@ bool CodedLayers::run_coded(const Turn& turn, const Lead& lead, bool is_poison, 
   const Places& places = lead.places;
   Scheme::Outcome coded = scheme_->exchange(turn, lead.code, pick(places, wanted_), is_poison);
   outcome.report.add(coded.report);
-  outcome.code_bytes += coded.report.bytes_sent;
+  outcome.code_bytes += coded.report.traffic.bytes_sent;
   if (coded.report.poisoned) return false;
   sent_ = std::move(coded.own);
   mean_ = std::move(coded.mean);

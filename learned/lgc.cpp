@@ -158,8 +158,11 @@ MethodReport Lgc::finish() {
 
 MethodReport Lgc::finish_full(CodeNote& note) {
   const MethodReport report = full_->finish();
-  note.parts = {
-      {"places", 0}, {"values", 0}, {"codes", 0}, {"dense", report.bytes_sent}, {"last", 0}};
+  note.parts = {{"places", 0},
+                {"values", 0},
+                {"codes", 0},
+                {"dense", report.traffic.bytes_sent},
+                {"last", 0}};
   if (report.poisoned == 0) phases_.end_step();
   return report;
 }
@@ -186,8 +189,8 @@ MethodReport Lgc::finish_parts(CodeNote& note) {
   note.parts = {{"places", coded.place_bytes},
                 {"values", coded.value_bytes},
                 {"codes", coded.code_bytes},
-                {"dense", dense.bytes_sent},
-                {"last", last.bytes_sent}};
+                {"dense", dense.traffic.bytes_sent},
+                {"last", last.traffic.bytes_sent}};
   note.error = coded.error;
   note.is_estimate = coded.is_estimate;
   note.learn_seconds = coded.learn_seconds;

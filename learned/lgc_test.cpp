@@ -92,10 +92,10 @@ TEST(LgcThreads, AllPhasesEndTheSameOnAllRanksAndTopologies) {
           EXPECT_EQ(report.code->phase, step < kFull ? "full" : step < kCoded ? "sparse" : "coded");
           std::uint64_t bytes = 0;
           for (const CodeNote::Part& part : report.code->parts) {
-            EXPECT_LE(part.bytes, report.bytes_sent) << part.name;
+            EXPECT_LE(part.bytes, report.traffic.bytes_sent) << part.name;
             bytes += part.bytes;
           }
-          EXPECT_EQ(bytes, report.bytes_sent) << spec << ' ' << step;
+          EXPECT_EQ(bytes, report.traffic.bytes_sent) << spec << ' ' << step;
         }
       });
       for (std::size_t rank = 1; rank < kRanks; ++rank) EXPECT_EQ(outputs[0], outputs[rank]);

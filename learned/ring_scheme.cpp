@@ -64,16 +64,16 @@ class RingScheme final : public Scheme {
                                    .numbers = symbols,
                                    .sums = sums,
                                    .is_poison = is_poison});
-      const StopWatch watch(outcome.report.decode_seconds);
+      const StopWatch watch(outcome.report.phases.decode_seconds);
       decode_sums(sums, outcome.mean);
     } else {
       std::vector<std::byte> bytes(code_.bytes(own.size()));
       pack_numbers(symbols, code_.widths(), bytes);
       outcome.report = board_->run({.step = turn.step, .own = bytes, .is_poison = is_poison});
-      const StopWatch watch(outcome.report.decode_seconds);
+      const StopWatch watch(outcome.report.phases.decode_seconds);
       decode_pages(outcome.mean);
     }
-    outcome.report.encode_seconds += encode_seconds;
+    outcome.report.phases.encode_seconds += encode_seconds;
     return outcome;
   }
 

@@ -59,9 +59,9 @@ class ServerScheme final : public Scheme {
     }
     Outcome outcome{.own = {}, .mean = std::vector<float>(own.size()), .report = {}};
     outcome.report = board_->run({.step = turn.step, .own = payload, .is_poison = is_poison});
-    outcome.report.encode_seconds = encode_seconds;
+    outcome.report.phases.encode_seconds = encode_seconds;
     if (outcome.report.poisoned) return outcome;
-    const StopWatch watch(outcome.report.decode_seconds);
+    const StopWatch watch(outcome.report.phases.decode_seconds);
     for (std::size_t rank = 0; rank < ranks_; ++rank) {
       std::vector<float> values = guess(turn, symbols, rank, own.size());
       add_rest(rank, board_->from(rank), values);

@@ -89,7 +89,7 @@ TEST(CodeRecord, LineWithABadOneIsRefusedWithItsNumber) {
 
 TEST(CodeRecord, RunWithoutNotesHasNoTotals) {
   RunRecord run;
-  add_totals(std::vector<StepRecord>{{.step = 1, .bytes_up = 5}}, run);
+  add_totals(std::vector<StepRecord>{{.step = 1, .traffic = {.bytes_sent = 5}}}, run);
   EXPECT_TRUE(run.code.is_null());
   EXPECT_FALSE(to_json(run).contains("code"));
 }
@@ -128,7 +128,9 @@ TEST(StepLog, BytesOfPartsAreTheMeanOverTheRanks) {
     StepLog log(communicator);
     if (communicator.rank() == 0) log.open(path, 0);
     for (std::uint64_t step = 1; step <= 2; ++step) {
-      StepRecord own{.step = step, .bytes_up = 100 + communicator.rank(), .code = coded_note(0.1)};
+      StepRecord own{.step = step,
+                     .traffic = {.bytes_sent = 100 + communicator.rank()},
+                     .code = coded_note(0.1)};
       own.code->error = 0.1 + static_cast<double>(communicator.rank());
       for (CodeNote::Part& part : own.code->parts) part.bytes += communicator.rank();
       log.add(own, {.loss = 3, .samples = 2});
@@ -139,7 +141,7 @@ TEST(StepLog, BytesOfPartsAreTheMeanOverTheRanks) {
   const std::vector<StepRecord> steps = read_steps(path);
   ASSERT_EQ(steps.size(), 2U);
   for (const StepRecord& step : steps) {
-    EXPECT_EQ(step.bytes_up, 101U);
+    EXPECT_EQ(step.traffic.bytes_sent, 101U);
     EXPECT_EQ(step.metrics.loss, 1.5);
     EXPECT_EQ(step.code->error, 0.1);  // rank 0's
     EXPECT_EQ(step.code->parts,
@@ -153,13 +155,13 @@ TEST(StepLog, StepsWithoutACodeAreAddedUpAsEver) {
   run_communicators(2, [&](Communicator& communicator) {
     StepLog log(communicator);
     if (communicator.rank() == 0) log.open(path, 0);
-    log.add({.step = 1, .bytes_up = 10, .uploads = 1});
-    log.add({.step = 2, .bytes_up = 20 + 2 * communicator.rank(), .uploads = 1});
+    log.add({.step = 1, .traffic = {.bytes_sent = 10}, .uploads = 1});
+    log.add({.step = 2, .traffic = {.bytes_sent = 20 + 2 * communicator.rank()}, .uploads = 1});
     EXPECT_TRUE(log.meet({.loss = 0.5}, {}).empty());
   });
   const std::vector<StepRecord> steps = read_steps(path);
   ASSERT_EQ(steps.size(), 2U);
-  EXPECT_EQ(steps[1].bytes_up, 21U);
+  EXPECT_EQ(steps[1].traffic.bytes_sent, 21U);
   EXPECT_EQ(steps[1].uploads, 2U);
   EXPECT_EQ(steps[1].metrics.loss, 0.5);
   EXPECT_FALSE(steps[1].code);

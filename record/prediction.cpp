@@ -4,15 +4,14 @@
 
 namespace gradwire::record {
 
-double predicted_seconds(const Seconds& measured, std::uint64_t bytes_up, std::uint64_t bytes_down,
-                         double bits_per_second) {
-  const double bits = 8 * static_cast<double>(std::max(bytes_up, bytes_down));
-  return measured.compute + measured.encode + measured.decode + bits / bits_per_second;
+double predicted_seconds(const Phases& measured, const Traffic& traffic, double bits_per_second) {
+  const double bits = 8 * static_cast<double>(std::max(traffic.bytes_sent, traffic.bytes_received));
+  return measured.compute_seconds + measured.encode_seconds + measured.decode_seconds +
+         bits / bits_per_second;
 }
 
 double predicted_step_seconds(const RunRecord& run, double bits_per_second) {
-  return predicted_seconds(run.seconds, run.bytes_up_per_worker, run.bytes_down_per_worker,
-                           bits_per_second) /
+  return predicted_seconds(run.phases, run.traffic, bits_per_second) /
          static_cast<double>(run.steps);
 }
 
@@ -22,9 +21,9 @@ double ring_bytes(std::uint64_t parameters, std::size_t workers) {
 }
 
 double compression_ratio(const RunRecord& run) {
-  if (run.bytes_up_per_worker == 0) return 1;
+  if (run.traffic.bytes_sent == 0) return 1;
   return ring_bytes(run.parameters, run.workers) * static_cast<double>(run.steps) /
-         static_cast<double>(run.bytes_up_per_worker);
+         static_cast<double>(run.traffic.bytes_sent);
 }
 
 }  // namespace gradwire::record

@@ -21,8 +21,7 @@ inline constexpr std::array<Bandwidth, 3> kBandwidths = {
 // Seconds of a step, or of many: computing, encoding and decoding as they were measured, and then
 // the bytes of the busier direction at the link's rate. Nothing overlaps and nothing is late: a
 // link is full duplex, and has no latency.
-double predicted_seconds(const Seconds& measured, std::uint64_t bytes_up, std::uint64_t bytes_down,
-                         double bits_per_second);
+double predicted_seconds(const Phases& measured, const Traffic& traffic, double bits_per_second);
 
 // Seconds of a run's step at the link's rate, the mean over its steps.
 double predicted_step_seconds(const RunRecord& run, double bits_per_second);

@@ -7,12 +7,11 @@
 namespace gradwire::record {
 namespace {
 
-Seconds seconds_from(const Json& json) {
-  return {.compute = field<double>(json, "compute"),
-          .encode = field<double>(json, "encode"),
-          .exchange = field<double>(json, "exchange"),
-          .decode = field<double>(json, "decode"),
-          .total = field<double>(json, "total")};
+Phases phases_from(const Json& seconds) {
+  return {.compute_seconds = field<double>(seconds, "compute"),
+          .encode_seconds = field<double>(seconds, "encode"),
+          .exchange_seconds = field<double>(seconds, "exchange"),
+          .decode_seconds = field<double>(seconds, "decode")};
 }
 
 }  // namespace
@@ -33,14 +32,6 @@ Metrics metrics_from(const Json& json) {
           .accuracy = optional_number(json, "accuracy")};
 }
 
-void Seconds::add(const Seconds& other) {
-  compute += other.compute;
-  encode += other.encode;
-  exchange += other.exchange;
-  decode += other.decode;
-  total += other.total;
-}
-
 Json to_json(const RunRecord& record) {
   Json json = {{"method", record.method},
                {"workers", record.workers},
@@ -48,19 +39,19 @@ Json to_json(const RunRecord& record) {
                {"parameters", record.parameters},
                {"start", to_json(record.start)},
                {"final", to_json(record.final)},
-               {"bytes_up_per_worker", record.bytes_up_per_worker},
-               {"bytes_down_per_worker", record.bytes_down_per_worker},
-               {"message_bytes_per_worker", record.message_bytes_per_worker},
+               {"bytes_up_per_worker", record.traffic.bytes_sent},
+               {"bytes_down_per_worker", record.traffic.bytes_received},
+               {"message_bytes_per_worker", record.traffic.message_bytes},
                {"uploads", record.uploads},
                {"uploads_skipped", record.uploads_skipped},
                {"poisoned", record.poisoned},
                {"model_hash", record.model_hash},
                {"seconds",
-                {{"compute", record.seconds.compute},
-                 {"encode", record.seconds.encode},
-                 {"exchange", record.seconds.exchange},
-                 {"decode", record.seconds.decode},
-                 {"total", record.seconds.total}}},
+                {{"compute", record.phases.compute_seconds},
+                 {"encode", record.phases.encode_seconds},
+                 {"exchange", record.phases.exchange_seconds},
+                 {"decode", record.phases.decode_seconds},
+                 {"total", record.seconds}}},
                {"plans", record.plans}};
   if (!record.code.is_null()) json["code"] = record.code;
   json["configuration"] = record.configuration;
@@ -76,14 +67,15 @@ RunRecord run_from_json(const Json& json) {
           .parameters = field<std::uint64_t>(json, "parameters"),
           .start = metrics_from(field<Json>(json, "start")),
           .final = metrics_from(field<Json>(json, "final")),
-          .bytes_up_per_worker = field<std::uint64_t>(json, "bytes_up_per_worker"),
-          .bytes_down_per_worker = field<std::uint64_t>(json, "bytes_down_per_worker"),
-          .message_bytes_per_worker = field<std::uint64_t>(json, "message_bytes_per_worker"),
+          .traffic = {.message_bytes = field<std::uint64_t>(json, "message_bytes_per_worker"),
+                      .bytes_sent = field<std::uint64_t>(json, "bytes_up_per_worker"),
+                      .bytes_received = field<std::uint64_t>(json, "bytes_down_per_worker")},
           .uploads = field<std::uint64_t>(json, "uploads"),
           .uploads_skipped = field<std::uint64_t>(json, "uploads_skipped"),
           .poisoned = field<std::uint64_t>(json, "poisoned"),
           .model_hash = field<std::string>(json, "model_hash"),
-          .seconds = seconds_from(field<Json>(json, "seconds")),
+          .phases = phases_from(field<Json>(json, "seconds")),
+          .seconds = field<double>(json["seconds"], "total"),
           .plans = field<Json>(json, "plans"),
           .code = json.contains("code") ? json["code"] : Json(),
           .configuration = field<Json>(json, "configuration"),

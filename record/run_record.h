@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "gradwire/core/telemetry.h"
 #include "record/json_file.h"
 
 namespace gradwire::record {
@@ -28,20 +29,6 @@ Json to_json(const Metrics& metrics);
 // Throws Error for a field that is no number.
 Metrics metrics_from(const Json& document);
 
-// Where the time of the run went, on rank 0. Encoding, exchanging and decoding overlap with
-// computing, so the parts may add up to more than the whole.
-struct Seconds {
-  double compute = 0;
-  double encode = 0;
-  double exchange = 0;
-  double decode = 0;
-  double total = 0;  // of the steps, by the clock on the wall
-
-  void add(const Seconds& other);
-
-  bool operator==(const Seconds&) const = default;
-};
-
 struct RunRecord {
   std::string method;  // the canonical spec
   std::size_t workers = 0;
@@ -49,14 +36,13 @@ struct RunRecord {
   std::uint64_t parameters = 0;  // floats that are averaged in a step
   Metrics start = {};
   Metrics final = {};
-  std::uint64_t bytes_up_per_worker = 0;       // sent, frames included; the mean over the workers
-  std::uint64_t bytes_down_per_worker = 0;     // received
-  std::uint64_t message_bytes_per_worker = 0;  // what a worker had to say, counted once
-  std::uint64_t uploads = 0;                   // of all workers together
+  Traffic traffic = {};       // of all steps; the mean over the workers
+  std::uint64_t uploads = 0;  // of all workers together
   std::uint64_t uploads_skipped = 0;
   std::uint64_t poisoned = 0;  // steps with a NaN or an infinity, which changed nothing
   std::string model_hash;
-  Seconds seconds = {};
+  Phases phases = {};  // of all steps, on rank 0
+  double seconds = 0;  // of the steps, by the clock on the wall of rank 0
   // Where a method adapts itself layer by layer: an entry for each time it did, with the step and
   // what plan_record.h has.
   Json plans = Json::array();

@@ -22,9 +22,10 @@ void add_numbers(const StepRecord& step, const Tally& tally, std::vector<std::ui
   const bool is_finite = is_counted(tally.loss);
   // Negative losses wrap around, and their sum wraps back.
   const auto loss = is_finite ? std::llround(tally.loss / kLossUnit) : 0LL;
-  numbers.insert(numbers.end(), {step.bytes_up, step.bytes_down, step.message_bytes, step.uploads,
-                                 step.uploads_skipped, static_cast<std::uint64_t>(loss),
-                                 is_finite ? 0u : 1u, tally.samples});
+  numbers.insert(numbers.end(),
+                 {step.traffic.bytes_sent, step.traffic.bytes_received, step.traffic.message_bytes,
+                  step.uploads, step.uploads_skipped, static_cast<std::uint64_t>(loss),
+                  is_finite ? 0u : 1u, tally.samples});
   if (!step.code) return;
   for (const CodeNote::Part& part : step.code->parts) numbers.push_back(part.bytes);
 }
@@ -70,9 +71,9 @@ std::vector<std::uint64_t> StepLog::meet(const Metrics& metrics,
 std::span<const std::uint64_t> StepLog::settle(StepRecord& step,
                                                std::span<const std::uint64_t> sums) const {
   const std::uint64_t ranks = communicator_.size();
-  step.bytes_up = sums[0] / ranks;
-  step.bytes_down = sums[1] / ranks;
-  step.message_bytes = sums[2] / ranks;
+  step.traffic = {.message_bytes = sums[2] / ranks,
+                  .bytes_sent = sums[0] / ranks,
+                  .bytes_received = sums[1] / ranks};
   step.uploads = sums[3];
   step.uploads_skipped = sums[4];
   if (sums[7] > 0) {
@@ -88,14 +89,10 @@ std::span<const std::uint64_t> StepLog::settle(StepRecord& step,
 
 void note_report(const MethodReport& report, StepRecord& step) {
   step.poisoned = report.poisoned > 0;
-  step.bytes_up = report.bytes_sent;
-  step.bytes_down = report.bytes_received;
-  step.message_bytes = report.message_bytes;
+  step.traffic = report.traffic;
   step.uploads = report.uploads;
   step.uploads_skipped = report.uploads_skipped;
-  step.seconds.encode = report.encode_seconds;
-  step.seconds.exchange = report.exchange_seconds;
-  step.seconds.decode = report.decode_seconds;
+  step.phases += report.phases;
   if (report.plan) step.plan = to_json(*report.plan);
   if (report.code) step.code = *report.code;
 }
@@ -103,14 +100,13 @@ void note_report(const MethodReport& report, StepRecord& step) {
 void add_totals(std::span<const StepRecord> steps, RunRecord& record) {
   CodeTotals code;
   for (const StepRecord& step : steps) {
-    record.bytes_up_per_worker += step.bytes_up;
-    record.bytes_down_per_worker += step.bytes_down;
-    record.message_bytes_per_worker += step.message_bytes;
+    record.traffic += step.traffic;
     record.uploads += step.uploads;
     record.uploads_skipped += step.uploads_skipped;
     record.poisoned += step.poisoned ? 1 : 0;
-    record.seconds.add(step.seconds);
-    if (step.code) code.add(*step.code, step.bytes_up);
+    record.phases += step.phases;
+    record.seconds += step.seconds;
+    if (step.code) code.add(*step.code, step.traffic.bytes_sent);
     if (step.plan.is_null()) continue;
     Json plan = {{"step", step.step}};
     plan.update(step.plan);

@@ -21,14 +21,13 @@ struct StepRecord {
   std::uint64_t step = 0;  // from 1 on: how many steps were done with it
   Metrics metrics = {};    // of the model that the step left; nothing where nobody looked
   double learning_rate = 0;
-  std::uint64_t bytes_up = 0;  // the mean over the workers, as in RunRecord
-  std::uint64_t bytes_down = 0;
-  std::uint64_t message_bytes = 0;
+  Traffic traffic = {};       // the mean over the workers
   std::uint64_t uploads = 0;  // of all workers together
   std::uint64_t uploads_skipped = 0;
   bool poisoned = false;
-  Seconds seconds = {};  // of rank 0; written as milliseconds
-  Json plan = {};        // that a method made before this step, see plan_record.h; usually null
+  Phases phases = {};  // of rank 0; written as milliseconds
+  double seconds = 0;  // by the clock on the wall of rank 0
+  Json plan = {};      // that a method made before this step, see plan_record.h; usually null
   // Of a method that learns a code. Bytes of parts are the mean over the workers; error and time
   // are those of rank 0.
   std::optional<CodeNote> code = {};

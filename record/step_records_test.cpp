@@ -11,13 +11,14 @@ StepRecord example(std::uint64_t step) {
   return {.step = step,
           .metrics = step % 2 == 0 ? Metrics{.loss = 0.5, .gap = 1e-3} : Metrics{},
           .learning_rate = 0.1,
-          .bytes_up = 100 + step,
-          .bytes_down = 200,
-          .message_bytes = 90,
+          .traffic = {.message_bytes = 90, .bytes_sent = 100 + step, .bytes_received = 200},
           .uploads = 4,
           .uploads_skipped = 1,
           .poisoned = step == 3,
-          .seconds = {.compute = 0.5, .encode = 0.25, .exchange = 0.125, .decode = 1}};
+          .phases = {.compute_seconds = 0.5,
+                     .encode_seconds = 0.25,
+                     .exchange_seconds = 0.125,
+                     .decode_seconds = 1}};
 }
 
 std::vector<StepRecord> examples(std::uint64_t count) {

@@ -72,7 +72,7 @@ std::vector<Phase> phases_of(Column steps) {
     auto found = std::ranges::find(phases, step->code->phase, &Phase::name);
     if (found == phases.end()) found = phases.insert(found, {.name = step->code->phase});
     ++found->steps;
-    found->bytes += static_cast<double>(step->bytes_up);
+    found->bytes += static_cast<double>(step->traffic.bytes_sent);
   }
   return phases;
 }
@@ -139,7 +139,7 @@ Json code_of(const Run& run) {
   const std::vector<Column> columns = columns_of(steps);
   const std::vector<Phase> phases = phases_of(steps);
   record::CodeTotals totals;
-  for (const record::StepRecord* step : steps) totals.add(*step->code, step->bytes_up);
+  for (const record::StepRecord* step : steps) totals.add(*step->code, step->traffic.bytes_sent);
   const Json sums = totals.to_json();
 
   Json edges = {steps.front()->step - 1};

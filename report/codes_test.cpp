@@ -24,7 +24,7 @@ Run run_of(std::uint64_t steps) {
                             {"full", is_full ? 5000u : 0u}},
                   .learn_seconds = 0.5};
     if (is_coded) note.error = 0.25;
-    run.steps.push_back({.step = step, .bytes_up = 7 + step, .code = note});
+    run.steps.push_back({.step = step, .traffic = {.bytes_sent = 7 + step}, .code = note});
   }
   return run;
 }

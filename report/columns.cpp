@@ -26,8 +26,10 @@ Value metric(std::optional<double> record::Metrics::*member) {
   return [member](const RunRecord& run) { return run.final.*member; };
 }
 
-Value megabytes(std::uint64_t RunRecord::*bytes) {
-  return [bytes](const RunRecord& run) { return kMbPerByte * static_cast<double>(run.*bytes); };
+Value megabytes(std::uint64_t Traffic::*bytes) {
+  return [bytes](const RunRecord& run) {
+    return kMbPerByte * static_cast<double>(run.traffic.*bytes);
+  };
 }
 
 std::optional<double> ms_per_step(const RunRecord& run, double seconds) {
@@ -35,14 +37,13 @@ std::optional<double> ms_per_step(const RunRecord& run, double seconds) {
   return kMsPerSecond * seconds / static_cast<double>(run.steps);
 }
 
-Value measured(double record::Seconds::*part) {
-  return [part](const RunRecord& run) { return ms_per_step(run, run.seconds.*part); };
+Value measured(double Phases::*phase) {
+  return [phase](const RunRecord& run) { return ms_per_step(run, run.phases.*phase); };
 }
 
 Value predicted(double bits_per_second) {
   return [bits_per_second](const RunRecord& run) {
-    return ms_per_step(run, record::predicted_seconds(run.seconds, run.bytes_up_per_worker,
-                                                      run.bytes_down_per_worker, bits_per_second));
+    return ms_per_step(run, record::predicted_seconds(run.phases, run.traffic, bits_per_second));
   };
 }
 
@@ -77,9 +78,9 @@ std::vector<Rule> traffic_rules() {
   return {
       {{group, "MB sent", "Frames included; the mean over the workers", Look::megabytes,
         Better::lower},
-       megabytes(&RunRecord::bytes_up_per_worker)},
+       megabytes(&Traffic::bytes_sent)},
       {{group, "MB received", "", Look::megabytes, Better::lower},
-       megabytes(&RunRecord::bytes_down_per_worker)},
+       megabytes(&Traffic::bytes_received)},
       {{group, "Ratio", "Times fewer bytes sent than by a ring allreduce of 32-bit floats",
         Look::ratio, Better::higher},
        ratio},
@@ -92,13 +93,12 @@ std::vector<Rule> traffic_rules() {
 std::vector<Rule> time_rules() {
   const char* const group = "Measured, ms per step";
   std::vector<Rule> rules = {
-      {{group, "Compute", "", Look::milliseconds}, measured(&record::Seconds::compute)},
-      {{group, "Encode", "", Look::milliseconds, Better::lower},
-       measured(&record::Seconds::encode)},
+      {{group, "Compute", "", Look::milliseconds}, measured(&Phases::compute_seconds)},
+      {{group, "Encode", "", Look::milliseconds, Better::lower}, measured(&Phases::encode_seconds)},
       {{group, "Exchange", "", Look::milliseconds, Better::lower},
-       measured(&record::Seconds::exchange)},
+       measured(&Phases::exchange_seconds)},
       {{group, "Decode", "", Look::milliseconds, Better::lower},
-       measured(&record::Seconds::decode)}};
+       measured(&Phases::decode_seconds)}};
   for (const record::Bandwidth& link : record::kBandwidths) {
     rules.push_back({{"Predicted, ms per step", link.name, "What a step would take on such a link",
                       Look::milliseconds, Better::lower},

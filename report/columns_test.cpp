@@ -18,10 +18,12 @@ Run run_of(double accuracy, std::uint64_t bytes_up) {
   run.record.steps = 100;
   run.record.parameters = 1000;
   run.record.final = {.loss = 0.5, .accuracy = accuracy};
-  run.record.bytes_up_per_worker = bytes_up;
-  run.record.bytes_down_per_worker = bytes_up / 2;
+  run.record.traffic.bytes_sent = bytes_up;
+  run.record.traffic.bytes_received = bytes_up / 2;
   run.record.uploads = 400;
-  run.record.seconds = {.compute = 2, .encode = 1, .exchange = 5, .decode = 0.5, .total = 9};
+  run.record.phases = {
+      .compute_seconds = 2, .encode_seconds = 1, .exchange_seconds = 5, .decode_seconds = 0.5};
+  run.record.seconds = 9;
   return run;
 }
 
@@ -53,7 +55,9 @@ TEST(Columns, TimesArePerStepAndPredictionsAreTheRecords) {
   EXPECT_DOUBLE_EQ(*named(columns, "Exchange").values[0], 50);
   EXPECT_DOUBLE_EQ(
       *named(columns, "100 Mbit/s").values[0],
-      1e3 / 100 * record::predicted_seconds(runs[0].record.seconds, 600'000, 300'000, 1e8));
+      1e3 / 100 *
+          record::predicted_seconds(runs[0].record.phases,
+                                    {.bytes_sent = 600'000, .bytes_received = 300'000}, 1e8));
   EXPECT_DOUBLE_EQ(*named(columns, "Ratio").values[0], record::compression_ratio(runs[0].record));
 }
 

@@ -20,26 +20,26 @@ CurvePoint mean_of(std::span<const CurvePoint> neighbours) {
 
 void Spent::add(const record::StepRecord& step) {
   steps = step.step;
-  bytes_up += step.bytes_up;
-  bytes_down += step.bytes_down;
-  seconds.add(step.seconds);
+  traffic += step.traffic;
+  phases += step.phases;
+  seconds += step.seconds;
 }
 
 std::vector<Axis> axes() {
-  std::vector<Axis> axes = {
-      {"Steps", "steps", false,
-       [](const Spent& spent) { return static_cast<double>(spent.steps); }},
-      {"MB sent", "MB sent per worker", true,
-       [](const Spent& spent) { return kMbPerByte * static_cast<double>(spent.bytes_up); }},
-      {"Measured time", "seconds, measured", false,
-       [](const Spent& spent) { return spent.seconds.total; }}};
+  std::vector<Axis> axes = {{"Steps", "steps", false,
+                             [](const Spent& spent) { return static_cast<double>(spent.steps); }},
+                            {"MB sent", "MB sent per worker", true,
+                             [](const Spent& spent) {
+                               return kMbPerByte * static_cast<double>(spent.traffic.bytes_sent);
+                             }},
+                            {"Measured time", "seconds, measured", false,
+                             [](const Spent& spent) { return spent.seconds; }}};
   for (const record::Bandwidth& link : record::kBandwidths) {
-    axes.push_back({"At " + std::string(link.name),
-                    "seconds, predicted at " + std::string(link.name), false,
-                    [link](const Spent& spent) {
-                      return record::predicted_seconds(spent.seconds, spent.bytes_up,
-                                                       spent.bytes_down, link.bits_per_second);
-                    }});
+    axes.push_back(
+        {"At " + std::string(link.name), "seconds, predicted at " + std::string(link.name), false,
+         [link](const Spent& spent) {
+           return record::predicted_seconds(spent.phases, spent.traffic, link.bits_per_second);
+         }});
   }
   return axes;
 }

@@ -20,9 +20,9 @@ inline constexpr std::size_t kCurvePointsMax = 600;
 // What a run had spent when some of its steps were done.
 struct Spent {
   std::uint64_t steps = 0;
-  std::uint64_t bytes_up = 0;
-  std::uint64_t bytes_down = 0;
-  record::Seconds seconds = {};
+  Traffic traffic = {};
+  Phases phases = {};
+  double seconds = 0;  // by the clock on the wall
 
   void add(const record::StepRecord& step);
 };

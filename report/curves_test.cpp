@@ -11,11 +11,12 @@ Run run_of(std::uint64_t steps) {
   Run run;
   run.record.start.loss = 100;
   for (std::uint64_t step = 1; step <= steps; ++step) {
-    run.steps.push_back({.step = step,
-                         .metrics = {.loss = static_cast<double>(step)},
-                         .bytes_up = 1'000'000,
-                         .bytes_down = 3'000'000,
-                         .seconds = {.compute = 0.5, .encode = 0.25, .decode = 0.25, .total = 2}});
+    run.steps.push_back(
+        {.step = step,
+         .metrics = {.loss = static_cast<double>(step)},
+         .traffic = {.bytes_sent = 1'000'000, .bytes_received = 3'000'000},
+         .phases = {.compute_seconds = 0.5, .encode_seconds = 0.25, .decode_seconds = 0.25},
+         .seconds = 2});
   }
   return run;
 }
@@ -26,12 +27,12 @@ TEST(Curves, BeginWithTheStartAndCumulateWhatWasSpent) {
   const std::vector<CurvePoint> curve = loss_of(run_of(3));
   ASSERT_EQ(curve.size(), 4u);
   EXPECT_EQ(curve[0].value, 100);
-  EXPECT_EQ(curve[0].spent.bytes_up, 0u);
+  EXPECT_EQ(curve[0].spent.traffic.bytes_sent, 0u);
   EXPECT_EQ(curve[3].value, 3);
   EXPECT_EQ(curve[3].spent.steps, 3u);
-  EXPECT_EQ(curve[3].spent.bytes_up, 3'000'000u);
-  EXPECT_EQ(curve[3].spent.bytes_down, 9'000'000u);
-  EXPECT_EQ(curve[3].spent.seconds.total, 6);
+  EXPECT_EQ(curve[3].spent.traffic.bytes_sent, 3'000'000u);
+  EXPECT_EQ(curve[3].spent.traffic.bytes_received, 9'000'000u);
+  EXPECT_EQ(curve[3].spent.seconds, 6);
 }
 
 TEST(Curves, HaveNoPointWhereNobodyLookedButCountWhatWasSpentThere) {
@@ -41,7 +42,7 @@ TEST(Curves, HaveNoPointWhereNobodyLookedButCountWhatWasSpentThere) {
   run.steps[1].metrics = {};
   const std::vector<CurvePoint> curve = loss_of(run);
   ASSERT_EQ(curve.size(), 1u);
-  EXPECT_EQ(curve[0].spent.bytes_up, 3'000'000u);
+  EXPECT_EQ(curve[0].spent.traffic.bytes_sent, 3'000'000u);
   EXPECT_TRUE(curve_of(run, &record::Metrics::accuracy).empty());
 }
 
@@ -69,7 +70,7 @@ TEST(Thinning, AveragesNeighboursAndStandsAtTheLastOfThem) {
   EXPECT_EQ(thin[0].value, 100);  // the start
   EXPECT_EQ(thin[1].value, (1 + 2 + 3 + 4) / 4.0);
   EXPECT_EQ(thin[1].spent.steps, 4u);
-  EXPECT_EQ(thin[1].spent.bytes_up, 4'000'000u);
+  EXPECT_EQ(thin[1].spent.traffic.bytes_sent, 4'000'000u);
   EXPECT_EQ(thin[3].value, (9 + 10) / 2.0);
   EXPECT_EQ(thin[3].spent.steps, 10u);
 }

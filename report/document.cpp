@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "report/codes.h"
 #include "report/columns.h"
@@ -124,12 +125,14 @@ Json charts_of(std::span<const Run> runs, std::span<const Axis> axes) {
   return charts;
 }
 
-std::array<double, 4> parts_of(const record::Seconds& seconds) {
-  return {seconds.compute, seconds.encode, seconds.exchange, seconds.decode};
+std::array<double, 4> parts_of(const Phases& phases) {
+  return {phases.compute_seconds, phases.encode_seconds, phases.exchange_seconds,
+          phases.decode_seconds};
 }
 
-double sum_of_parts(const record::Seconds& seconds) {
-  return seconds.compute + seconds.encode + seconds.exchange + seconds.decode;
+double sum_of_parts(const Phases& phases) {
+  const std::array<double, 4> parts = parts_of(phases);
+  return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 
 // {"ms": [a part each], "percent": of the longest bar, "total_ms"}, or null without steps.
@@ -138,11 +141,11 @@ Json bar_of(const Run& run, double longest_ms) {
   const double ms_per_second = kMsPerSecond / static_cast<double>(run.record.steps);
   Json ms = Json::array();
   Json percent = Json::array();
-  for (const double seconds : parts_of(run.record.seconds)) {
+  for (const double seconds : parts_of(run.record.phases)) {
     ms.push_back(rounded(ms_per_second * seconds));
     percent.push_back(rounded(100 * ms_per_second * seconds / longest_ms));
   }
-  const double total = run.record.seconds.total;
+  const double total = run.record.seconds;
   return {{"ms", ms},
           {"percent", percent},
           {"total_ms", total > 0 ? rounded(ms_per_second * total) : Json()}};
@@ -152,7 +155,7 @@ Json bars_of(std::span<const Run> runs) {
   double longest_ms = 0;
   for (const Run& run : runs) {
     if (run.record.steps == 0) continue;
-    longest_ms = std::max(longest_ms, kMsPerSecond * sum_of_parts(run.record.seconds) /
+    longest_ms = std::max(longest_ms, kMsPerSecond * sum_of_parts(run.record.phases) /
                                           static_cast<double>(run.record.steps));
   }
   Json bars = Json::array();

@@ -96,7 +96,7 @@ TEST(Document, EvaluationsAreNeverThinned) {
 
 TEST(Document, AxisOnWhichNoRunMovesIsLeftOut) {
   auto run = run_named("none");
-  run.steps.push_back({.step = 1, .metrics = {.loss = 1}, .seconds = {.total = 1}});
+  run.steps.push_back({.step = 1, .metrics = {.loss = 1}, .seconds = 1});
   const Json axes = make_document(Runs{run})["axes"];
   ASSERT_EQ(axes.size(), 2u);
   EXPECT_EQ(axes[0]["name"], "Steps");
@@ -106,8 +106,8 @@ TEST(Document, AxisOnWhichNoRunMovesIsLeftOut) {
 TEST(Document, LongestBarIsAHundredPercent) {
   Runs runs = {run_named("a"), run_named("b"), run_named("c")};
   for (std::size_t i = 0; i < 2; ++i) runs[i].record.steps = 10;
-  runs[0].record.seconds = {.compute = 3, .encode = 1};
-  runs[1].record.seconds = {.compute = 1, .exchange = 1};
+  runs[0].record.phases = {.compute_seconds = 3, .encode_seconds = 1};
+  runs[1].record.phases = {.compute_seconds = 1, .exchange_seconds = 1};
   const Json bars = make_document(runs)["bars"];
   EXPECT_EQ(bars[0]["percent"], (Json{75.0, 25.0, 0.0, 0.0}));
   EXPECT_EQ(bars[1]["ms"], (Json{100.0, 0.0, 100.0, 0.0}));

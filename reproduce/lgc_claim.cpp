@@ -42,8 +42,7 @@ CodeFigures code_figures(std::span<const session::FinishedRun> runs) {
     const double share = 1 / static_cast<double>(runs.size());
     figures.coded_step_bytes += share * code.at("coded_bytes_per_step").get<double>();
     figures.error += share * code.at("mean_error").get<double>();
-    figures.learn_share +=
-        share * 1e-3 * code.at("learn_ms").get<double>() / run.record.seconds.total;
+    figures.learn_share += share * 1e-3 * code.at("learn_ms").get<double>() / run.record.seconds;
   }
   return figures;
 }

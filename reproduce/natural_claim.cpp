@@ -251,8 +251,8 @@ void add_topk(Workbench& bench, Claim& claim) {
         bench.train("topk-natural-" + share, options, fmt::format("ef(topk({}) | natural)", share));
     const double difference =
         100 * (natural.record.final.accuracy.value_or(0) - plain.record.final.accuracy.value_or(0));
-    const double saving = static_cast<double>(plain.record.bytes_up_per_worker) /
-                          static_cast<double>(natural.record.bytes_up_per_worker);
+    const double saving = static_cast<double>(plain.record.traffic.bytes_sent) /
+                          static_cast<double>(natural.record.traffic.bytes_sent);
     worst = std::min(worst, difference);
     least_saving = std::min(least_saving, saving);
     savings.push_back(saving);
@@ -290,7 +290,7 @@ Json time_on_link(Workbench& bench, const std::string& method) {
       {.arguments = {"--model", "mlp(hidden=512)", "--data", "fashion-mnist", "--method", method,
                      "--batch", "32", "--steps", std::to_string(steps)},
        .directory = bench.runs_directory() / ("link-" + method)});
-  return {{"seconds", record.seconds.total},
+  return {{"seconds", record.seconds},
           {"accuracy", record.final.accuracy.value_or(0)},
           {"steps", steps}};
 }

@@ -10,11 +10,11 @@ double way_of(const record::StepRecord& step, std::size_t workers, Along along) 
     case Along::steps:
       return 1;
     case Along::megabytes:
-      return 1e-6 * static_cast<double>(step.bytes_up);
+      return 1e-6 * static_cast<double>(step.traffic.bytes_sent);
     case Along::uploads:
       return static_cast<double>(step.uploads);
     case Along::upload_megabits:
-      return 8e-6 * static_cast<double>(workers * step.message_bytes);
+      return 8e-6 * static_cast<double>(workers * step.traffic.message_bytes);
   }
   return 0;
 }

@@ -18,7 +18,7 @@ double accuracy_of(const session::FinishedRun& run) {
 }
 
 double bytes_of(const session::FinishedRun& run) {
-  return static_cast<double>(run.record.bytes_up_per_worker);
+  return static_cast<double>(run.record.traffic.bytes_sent);
 }
 
 template <class Figure>

@@ -12,7 +12,7 @@ session::FinishedRun run_with_accuracy(double accuracy) {
   run.record.workers = 2;
   run.record.steps = 4;
   run.record.parameters = 1'000;
-  run.record.bytes_up_per_worker = 1'000;
+  run.record.traffic.bytes_sent = 1'000;
   run.record.final.accuracy = accuracy;
   return run;
 }

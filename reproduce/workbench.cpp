@@ -138,7 +138,7 @@ session::FinishedRun Workbench::train(const std::string& name, session::TrainOpt
   }
   ++runs_.seen;
   remove_bulk(plan.directory);
-  seconds_ += runs.front().record.seconds.total;
+  seconds_ += runs.front().record.seconds;
   return std::move(runs.front());
 }
 

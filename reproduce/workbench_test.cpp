@@ -110,7 +110,7 @@ TEST_F(WorkbenchTest, CurvesOfARunBeginAtItsStartAndEndAtItsEnd) {
   EXPECT_EQ(first_reaching(curve, curve.y.back(), true), 40);
   EXPECT_EQ(first_reaching(curve, -1, true), std::nullopt);
   const Curve sent = curve_of(run, "sent", &record::Metrics::gap, Along::megabytes);
-  EXPECT_NEAR(sent.x.back(), 1e-6 * static_cast<double>(run.record.bytes_up_per_worker), 1e-9);
+  EXPECT_NEAR(sent.x.back(), 1e-6 * static_cast<double>(run.record.traffic.bytes_sent), 1e-9);
 }
 
 }  // namespace

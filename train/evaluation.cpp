@@ -33,12 +33,12 @@ std::span<const float> Evaluation::mean_statistics(std::uint64_t step) {
   const std::array<std::span<float>, 1> means = {mean_};
   const ExchangeReport report =
       exchange_->run({.step = step, .weight = weight_, .values = values, .means = means});
-  bytes_.sent += report.bytes_sent;
-  bytes_.received += report.bytes_received;
+  traffic_.bytes_sent += report.traffic.bytes_sent;
+  traffic_.bytes_received += report.traffic.bytes_received;
   return mean_;
 }
 
-Evaluation::Bytes Evaluation::take_bytes() { return std::exchange(bytes_, {}); }
+Traffic Evaluation::take_traffic() { return std::exchange(traffic_, {}); }
 
 record::Metrics Evaluation::run(std::uint64_t step) {
   mean_statistics(step);

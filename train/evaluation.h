@@ -27,12 +27,8 @@ class Evaluation {
   std::span<const float> last_mean() const { return mean_; }
   std::span<const float> mean_statistics(std::uint64_t step);
 
-  // Bytes that averaging took since this was last called.
-  struct Bytes {
-    std::uint64_t sent = 0;
-    std::uint64_t received = 0;
-  };
-  Bytes take_bytes();
+  // Bytes that averaging took since this was last called. They are no message of a method.
+  Traffic take_traffic();
 
  private:
   Score score_own_part();
@@ -44,7 +40,7 @@ class Evaluation {
   std::unique_ptr<Exchange> exchange_;  // none where the model has no statistics
   std::vector<float> mean_;
   std::vector<float> kept_;
-  Bytes bytes_;
+  Traffic traffic_;
   data::Batch batch_;
 };
 

@@ -93,7 +93,7 @@ Learner::Step Learner::step(Method& method, std::uint64_t step, const TakeGradie
   done.record.step = step + 1;
   done.record.learning_rate = rates_.at(step);
   take_step(method, step, take_own, done);
-  done.record.seconds.total = seconds_since(start);
+  done.record.seconds = seconds_since(start);
   return done;
 }
 
@@ -120,7 +120,7 @@ void Learner::take_step(Method& method, std::uint64_t step, const TakeGradient& 
   Submission submission(*this, method, take_own);
   const Score score = learn(step, [&](std::size_t parameter) { submission.ready(parameter); });
   submission.finish();
-  record.seconds.compute = seconds_since(start);
+  record.phases.compute_seconds = seconds_since(start);
   const MethodReport report = method.finish();
   start = Clock::now();
   record::note_report(report, record);
@@ -129,7 +129,7 @@ void Learner::take_step(Method& method, std::uint64_t step, const TakeGradient& 
   } else {
     move(traits, record.learning_rate);
   }
-  record.seconds.compute += seconds_since(start) + old_gradient_seconds;
+  record.phases.compute_seconds += seconds_since(start) + old_gradient_seconds;
 
   done.tally = {.loss = score.loss, .samples = score.count};
 }

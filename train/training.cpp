@@ -115,9 +115,7 @@ class Training {
 
   void evaluate(bool is_saved) {
     progress_.metrics = evaluation_.run(progress_.step);
-    const Evaluation::Bytes bytes = evaluation_.take_bytes();
-    log_.last().bytes_up += bytes.sent;
-    log_.last().bytes_down += bytes.received;
+    log_.last().traffic += evaluation_.take_traffic();
     evaluated_at_ = progress_.step;
     // The likeliest token is not what a model of text is judged by.
     const bool by_accuracy = task_.source->shape().kind != data::SampleShape::Kind::text;
@@ -155,7 +153,7 @@ class Training {
           steps[i].metrics.loss.value_or(std::nan("")) / static_cast<double>(steps.size() - first);
     }
     for (; counted_ < steps.size(); ++counted_) {
-      bytes_up_ += steps[counted_].bytes_up;
+      bytes_up_ += steps[counted_].traffic.bytes_sent;
       if (counted_ >= resumed_from_) add_notes(steps[counted_], report.notes);
     }
     report.bytes_up = bytes_up_;

@@ -173,7 +173,8 @@ TEST(TrainingThreads, RunningStatisticsAreAveragedAndTheirBytesCounted) {
   trial.training.steps = 2;
   trial.training.checkpoint_every = 0;
   const TrainingResult result = run(trial);
-  EXPECT_GT(result.steps[1].bytes_up, result.steps[0].bytes_up);  // only the last is evaluated
+  EXPECT_GT(result.steps[1].traffic.bytes_sent,
+            result.steps[0].traffic.bytes_sent);  // only the last is evaluated
 }
 
 TEST(TrainingThreads, WhatTraitsForbidIsRefused) {

@@ -53,7 +53,7 @@ class AllGather::Board final : public Job {
     report_ = {};
     links.presence.set_step(call_.step);
     std::ranges::fill(pages_, std::span<const std::byte>());
-    const StopWatch watch(report_.exchange_seconds);
+    const StopWatch watch(report_.phases.exchange_seconds);
     for (std::size_t author = 0; author < pages_.size(); ++author) {
       if (receivers_[author] && is_author(author)) receivers_[author]->start();
     }
@@ -108,7 +108,7 @@ class AllGather::Board final : public Job {
                        page, room);
     pages_[rank_] = page;
     report_.poisoned = call_.is_poison;
-    report_.message_bytes = kFrameHeaderBytes + page.size();
+    report_.traffic.message_bytes = kFrameHeaderBytes + page.size();
   }
 
   void send(std::size_t author) {
@@ -117,7 +117,7 @@ class AllGather::Board final : public Job {
     for (const Way& way : ways_) {
       if (way.author != author) continue;
       way.sender->start(bytes);
-      report_.bytes_sent += bytes;
+      report_.traffic.bytes_sent += bytes;
     }
   }
 
@@ -137,7 +137,7 @@ class AllGather::Board final : public Job {
     links.presence.heard(author);
     pages_[author] = frame->payload;
     report_.poisoned = report_.poisoned || frame->header.poison;
-    report_.bytes_received += frame->bytes();
+    report_.traffic.bytes_received += frame->bytes();
   }
 
   Communicator::Impl& communicator_;

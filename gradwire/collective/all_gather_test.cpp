@@ -31,8 +31,8 @@ TEST(AllGatherThreads, AllReadWhatAllWrote) {
           EXPECT_TRUE(equal(all_gather.from(rank), text_of(rank, step)));
         }
         EXPECT_FALSE(report.poisoned);
-        EXPECT_EQ(report.message_bytes, kFrameHeaderBytes + own.size());
-        EXPECT_EQ(report.bytes_sent, (ranks - 1) * (kFrameHeaderBytes + own.size()));
+        EXPECT_EQ(report.traffic.message_bytes, kFrameHeaderBytes + own.size());
+        EXPECT_EQ(report.traffic.bytes_sent, (ranks - 1) * (kFrameHeaderBytes + own.size()));
       }
     });
   }
@@ -50,8 +50,8 @@ TEST(AllGatherThreads, OneAuthorSendsAndNobodyElse) {
         EXPECT_EQ(all_gather.from(rank).empty(), rank != author || own.empty());
       }
       EXPECT_TRUE(equal(all_gather.from(author), own));
-      EXPECT_EQ(report.bytes_sent > 0, is_author);
-      EXPECT_EQ(report.bytes_received > 0, !is_author);
+      EXPECT_EQ(report.traffic.bytes_sent > 0, is_author);
+      EXPECT_EQ(report.traffic.bytes_received > 0, !is_author);
     }
   });
 }
@@ -74,7 +74,7 @@ TEST(AllGatherThreads, AHubPassesEverythingOn) {
         // Whoever is not the hub tells nobody but the hub.
         const bool writes = !is_one || communicator.rank() == author;
         if (communicator.rank() == hub) continue;
-        EXPECT_EQ(report.bytes_sent, writes ? kFrameHeaderBytes + own.size() : 0);
+        EXPECT_EQ(report.traffic.bytes_sent, writes ? kFrameHeaderBytes + own.size() : 0);
       }
     });
   }

@@ -18,6 +18,7 @@
 #include "gradwire/codec/codec.h"
 #include "gradwire/collective/communicator.h"
 #include "gradwire/collective/topology.h"
+#include "gradwire/core/telemetry.h"
 
 namespace gradwire {
 
@@ -58,12 +59,8 @@ struct ExchangeCall {
 struct ExchangeReport {
   // Some rank met a NaN or an infinity. All ranks see the same; nothing may be committed.
   bool poisoned = false;
-  std::uint64_t message_bytes = 0;  // this rank's own message in its frames, counted once
-  std::uint64_t bytes_sent = 0;     // headers included
-  std::uint64_t bytes_received = 0;
-  double encode_seconds = 0;
-  double exchange_seconds = 0;  // waiting for peers, and all that is neither encoding nor decoding
-  double decode_seconds = 0;
+  Traffic traffic = {};
+  Phases phases = {};
 };
 
 class Exchange {

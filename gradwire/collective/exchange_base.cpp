@@ -78,7 +78,8 @@ void ExchangeBase::work(PeerLinks& links) {
     exchange(links);
     kernel::finish_streamed();
   }
-  report_.exchange_seconds = seconds - report_.encode_seconds - report_.decode_seconds;
+  report_.phases.exchange_seconds =
+      seconds - report_.phases.encode_seconds - report_.phases.decode_seconds;
 }
 
 void ExchangeBase::check_call(const ExchangeCall& call, const MethodCall& method) const {
@@ -115,7 +116,7 @@ std::size_t ExchangeBase::up_frame_bytes_max(const Segment& segment) const {
 
 void ExchangeBase::measure_values() {
   if (!contributes(rank_) || method_.is_repeat) return;
-  const StopWatch watch(report_.encode_seconds);
+  const StopWatch watch(report_.phases.encode_seconds);
   if (setup_.is_ported && setup_.up.needs_whole_tensor()) prepare_all();
   for (std::size_t tensor = 0; tensor < scales_.size(); ++tensor) {
     up(tensor).measure(setup_.is_ported ? call_.means[tensor] : call_.values[tensor],
@@ -141,7 +142,7 @@ std::span<const float> ExchangeBase::prepared(const TensorPiece& piece) {
 }
 
 Written ExchangeBase::encode_up(const Segment& segment, std::span<std::byte> memory) {
-  const StopWatch watch(report_.encode_seconds);
+  const StopWatch watch(report_.phases.encode_seconds);
   const Written written = write_parcel(
       up_kind_, segment, call_.weight,
       [this](const Piece& piece) -> Source {
@@ -151,7 +152,7 @@ Written ExchangeBase::encode_up(const Segment& segment, std::span<std::byte> mem
                 .rng = rng(part.tensor, Purpose::uplink, rank_)};
       },
       memory);
-  report_.message_bytes += kFrameHeaderBytes + written.parcel.size();
+  report_.traffic.message_bytes += kFrameHeaderBytes + written.parcel.size();
   return written;
 }
 
@@ -189,7 +190,7 @@ std::span<const std::byte> ExchangeBase::seal_repeat(const FrameKind& kind, cons
   FrameHeader header = header_of(kind, segment);
   header.repeat = true;
   write_frame_header(header, {}, memory);
-  report_.message_bytes += kFrameHeaderBytes;
+  report_.traffic.message_bytes += kFrameHeaderBytes;
   return memory.first(kFrameHeaderBytes);
 }
 
@@ -211,7 +212,7 @@ Decoded<Frame> ExchangeBase::checked_frame(Inbox& inbox, const FrameKind& kind,
                                                .element_count = segment.elements});
   if (!verified) return Unexpected{verified.error()};
   links_->presence.heard(inbox.peer());
-  report_.bytes_received += frame->bytes();
+  report_.traffic.bytes_received += frame->bytes();
   return frame;
 }
 
@@ -294,7 +295,7 @@ void ExchangeBase::average(const Piece& piece, std::span<ParcelReader> parcels,
 
 void ExchangeBase::decode_into_means(const FrameKind& kind, const Segment& segment,
                                      ParcelReader parcel, std::size_t sender) {
-  const StopWatch watch(report_.decode_seconds);
+  const StopWatch watch(report_.phases.decode_seconds);
   for (const Piece& piece : layout().pieces_of(segment)) {
     decode_mean(kind.codecs.of(piece.of_tensor.tensor), parcel.next(), piece.of_tensor, sender);
   }

@@ -212,7 +212,7 @@ class ExchangeBase : public MethodExchange, public Job {
   }
   template <class FillMean>
   void commit(const Piece& piece, const SentPiece& sent, const FillMean& fill_mean) {
-    const StopWatch watch(report_.decode_seconds);
+    const StopWatch watch(report_.phases.decode_seconds);
     WorkerPort& port = *method_.worker;
     const std::span<float> result = means(piece.of_tensor);
     if (report_.poisoned) {
@@ -232,7 +232,7 @@ class ExchangeBase : public MethodExchange, public Job {
 
   void send(Sender& sender, std::span<const std::byte> frame) {
     sender.start(frame.size());
-    report_.bytes_sent += frame.size();
+    report_.traffic.bytes_sent += frame.size();
   }
 
   // What FrameStore needs to know.

@@ -379,8 +379,8 @@ TEST(ExchangeThread, BytesAreCounted) {
     const Outcome outcome = exchange_once(settings);
     std::uint64_t sent = 0, received = 0;
     for (const ExchangeReport& report : outcome.reports) {
-      sent += report.bytes_sent;
-      received += report.bytes_received;
+      sent += report.traffic.bytes_sent;
+      received += report.traffic.bytes_received;
     }
     EXPECT_EQ(sent, received) << name(topology);
     const std::uint64_t least = topology == Topology::gather ? 12 * 40028u : 6 * 40028u;
@@ -399,7 +399,7 @@ TEST(ExchangeThread, SparseVolumeDoesNotGrowWithTheRanks) {
     const Outcome outcome = exchange_once(settings);
     std::uint64_t most = 0;
     for (const ExchangeReport& report : outcome.reports) {
-      most = std::max(most, report.bytes_sent);
+      most = std::max(most, report.traffic.bytes_sent);
     }
     bytes.push_back(most);
   }

@@ -91,7 +91,7 @@ void GatherExchange::add_up(const Segment& segment, std::size_t index) {
     report().poisoned = report().poisoned || incoming.poison;
   }
   if (!setup().is_ported) {
-    const StopWatch watch(report().decode_seconds);
+    const StopWatch watch(report().phases.decode_seconds);
     weigh(parcels);
     for (const Piece& piece : layout().pieces_of(segment)) {
       average(piece, parcels, means(piece.of_tensor));

@@ -73,7 +73,7 @@ class NumberRing::Ring final : public Job {
     report_ = {.poisoned = call_.is_poison};
     links.presence.set_step(call_.step);
     std::ranges::copy(call_.numbers, call_.sums.begin());
-    const StopWatch watch(report_.exchange_seconds);
+    const StopWatch watch(report_.phases.exchange_seconds);
     const std::size_t hops = ranks_ - 1;
     if (inbox_) inbox_->expect(2 * hops);
     for (std::size_t hop = 0; hop < hops; ++hop) {
@@ -117,8 +117,8 @@ class NumberRing::Ring final : public Job {
                        payload, room);
     const std::size_t bytes = kFrameHeaderBytes + payload.size();
     sender_->start(bytes);
-    report_.bytes_sent += bytes;
-    if (summed < ranks_) report_.message_bytes += bytes;
+    report_.traffic.bytes_sent += bytes;
+    if (summed < ranks_) report_.traffic.message_bytes += bytes;
   }
 
   void receive(PeerLinks& links, std::size_t c, std::size_t summed, bool is_added) {
@@ -147,7 +147,7 @@ class NumberRing::Ring final : public Job {
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = came_[i] + (is_added ? sums[i] : 0);
     links.presence.heard(inbox_->peer());
     report_.poisoned = report_.poisoned || frame->header.poison;
-    report_.bytes_received += frame->bytes();
+    report_.traffic.bytes_received += frame->bytes();
     inbox_->pop();
   }
 

@@ -48,9 +48,9 @@ TEST(NumberRingThreads, SendsWhatItSaysItWill) {
     const std::vector<std::uint32_t> numbers(1600, 3);
     std::vector<std::uint32_t> sums(1600);
     const ExchangeReport report = ring.run({.widths = widths, .numbers = numbers, .sums = sums});
-    EXPECT_EQ(report.bytes_sent, NumberRing::bytes_sent(1600, widths, 4));
+    EXPECT_EQ(report.traffic.bytes_sent, NumberRing::bytes_sent(1600, widths, 4));
     // 2, 3 and 4 bits on the way to the owner, 4 on all hops of the way back.
-    EXPECT_EQ(report.bytes_sent, 6 * kFrameHeaderBytes + 400 * (2 + 3 + 4 + 3 * 4) / 8);
+    EXPECT_EQ(report.traffic.bytes_sent, 6 * kFrameHeaderBytes + 400 * (2 + 3 + 4 + 3 * 4) / 8);
   });
 }
 

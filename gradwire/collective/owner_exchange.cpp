@@ -188,7 +188,7 @@ std::span<const float> OwnerExchange::average_own(const Piece& piece) {
   const bool is_whole = downs().needs_whole_tensor();
   const std::span<float> mean = has_port || is_whole ? within(own_mean(piece.part), piece)
                                                      : scratch(piece.of_tensor.elements);
-  const StopWatch watch(report().decode_seconds);
+  const StopWatch watch(report().phases.decode_seconds);
   average(piece, parcels_, mean);
   if (!has_port) return mean;
   const std::span<float> wanted =
@@ -204,15 +204,15 @@ void OwnerExchange::collect(const Piece& piece) {
   if (piece.first_in_part == 0) scale.reset(layout().parts[piece.part].elements);
   const std::span<float> mean = scratch(piece.of_tensor.elements);
   {
-    const StopWatch watch(report().decode_seconds);
+    const StopWatch watch(report().phases.decode_seconds);
     average(piece, parcels_, mean);
   }
-  const StopWatch watch(report().encode_seconds);
+  const StopWatch watch(report().phases.encode_seconds);
   down(piece).collect({.values = mean, .first = piece.first_in_part}, scale);
 }
 
 void OwnerExchange::measure_parts() {
-  const StopWatch watch(report().encode_seconds);
+  const StopWatch watch(report().phases.encode_seconds);
   const std::span<const Part> parts = layout().parts_of(own_chunk());
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto& [tensor, first, elements] = parts[i];
@@ -254,7 +254,7 @@ bool OwnerExchange::encode_down(const Piece& piece, std::span<const float> mean,
                                 ParcelWriter& parcel) {
   EncodedPiece encoded;
   {
-    const StopWatch watch(report().encode_seconds);
+    const StopWatch watch(report().phases.encode_seconds);
     encoded = encode_piece(down(piece),
                            {.scale = part_scales_[piece.part - own_chunk().first_part],
                             .range = {.values = mean, .first = piece.first_in_part},
@@ -263,7 +263,7 @@ bool OwnerExchange::encode_down(const Piece& piece, std::span<const float> mean,
   }
   // The owner, too, goes on with what was sent.
   if (method().owner == nullptr && !setup().is_ported) {
-    const StopWatch watch(report().decode_seconds);
+    const StopWatch watch(report().phases.decode_seconds);
     decode_mean(down(piece), encoded.payload, piece.of_tensor, rank());
   }
   return encoded.finite;
@@ -304,7 +304,7 @@ void OwnerExchange::await_next() {
 
 void OwnerExchange::settle() {
   if (method().owner == nullptr) return;
-  const StopWatch watch(report().decode_seconds);
+  const StopWatch watch(report().phases.decode_seconds);
   for (std::size_t i = 0; i < own_chunk().segment_count; ++i) {
     const Segment& segment = own_segments()[i];
     ParcelReader parcel = open_own(sent_down_[i], segment);

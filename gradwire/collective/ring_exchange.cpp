@@ -158,7 +158,7 @@ void RingExchange::add_own(std::size_t segment_index, const Incoming* incoming, 
   ParcelReader* const parcel = incoming != nullptr ? &came : nullptr;
   Written written;
   {
-    const StopWatch watch(report().encode_seconds);
+    const StopWatch watch(report().phases.encode_seconds);
     written = is_summed_ ? sum_payloads(segment_index, parcel, is_mean, memory)
                          : round_again(segment, parcel, is_mean, memory);
   }
@@ -166,7 +166,7 @@ void RingExchange::add_own(std::size_t segment_index, const Incoming* incoming, 
   const FrameKind& kind = is_mean ? mean_kind_ : up_kind();
   if (ranks() > 1) send_room(seal(kind, segment, poison, written.parcel, memory));
   const bool is_counted = own_frames_.size() > 0;  // when it was encoded
-  if (!is_counted) report().message_bytes += kFrameHeaderBytes + written.parcel.size();
+  if (!is_counted) report().traffic.message_bytes += kFrameHeaderBytes + written.parcel.size();
   if (!is_mean) return;
   report().poisoned = report().poisoned || poison;
   take_mean(segment_index, written.parcel, rank());

@@ -127,7 +127,7 @@ TEST(LazyThreads, ASkippedUploadIsAFrameHeaderForEveryOwner) {
     for (std::size_t rank = 0; rank < 3; ++rank) {
       for (const MethodReport& report : result.reports[rank]) {
         if (report.uploads > 0) continue;
-        EXPECT_EQ(report.message_bytes, headers(topology, rank) * kFrameHeaderBytes)
+        EXPECT_EQ(report.traffic.message_bytes, headers(topology, rank) * kFrameHeaderBytes)
             << name(topology) << ", rank " << rank;
       }
     }

@@ -20,6 +20,7 @@
 
 #include "gradwire/collective/communicator.h"
 #include "gradwire/collective/exchange.h"
+#include "gradwire/core/telemetry.h"
 #include "gradwire/method/state.h"
 
 namespace gradwire {
@@ -85,12 +86,8 @@ struct MethodReport {
 
   std::size_t uploads = 0;          // 1, or 0 where this worker let its last one be used again
   std::size_t uploads_skipped = 0;  // 1 where it did
-  std::uint64_t message_bytes = 0;  // what this worker had to say, frames included, counted once
-  std::uint64_t bytes_sent = 0;
-  std::uint64_t bytes_received = 0;
-  double encode_seconds = 0;
-  double exchange_seconds = 0;
-  double decode_seconds = 0;
+  Traffic traffic = {};
+  Phases phases = {};
 
   // What a method that plans layer by layer has decided for this step and those that come; null in
   // most steps. See plan_note.h.

@@ -70,12 +70,8 @@ void Averager::count(const MethodReport& report) {
   ++totals_.steps;
   totals_.poisoned += report.poisoned > 0 ? 1 : 0;
   totals_.uploads_skipped += report.uploads_skipped;
-  totals_.message_bytes += report.message_bytes;
-  totals_.bytes_sent += report.bytes_sent;
-  totals_.bytes_received += report.bytes_received;
-  totals_.encode_seconds += report.encode_seconds;
-  totals_.exchange_seconds += report.exchange_seconds;
-  totals_.decode_seconds += report.decode_seconds;
+  totals_.traffic += report.traffic;
+  totals_.phases += report.phases;
   const std::vector<std::uint64_t> bytes = method_->tensor_bytes();
   if (bytes.empty()) totals_.tensor_bytes.clear();
   for (std::size_t i = 0; i < totals_.tensor_bytes.size(); ++i) {

@@ -22,12 +22,8 @@ struct Totals {
   std::uint64_t steps = 0;
   std::uint64_t poisoned = 0;  // steps
   std::uint64_t uploads_skipped = 0;
-  std::uint64_t message_bytes = 0;
-  std::uint64_t bytes_sent = 0;
-  std::uint64_t bytes_received = 0;
-  double encode_seconds = 0;
-  double exchange_seconds = 0;
-  double decode_seconds = 0;
+  Traffic traffic = {};
+  Phases phases = {};
   std::vector<std::uint64_t> tensor_bytes;  // as Method has them; empty where it does not know
 };
 

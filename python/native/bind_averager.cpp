@@ -95,12 +95,12 @@ py::dict to_dict(const Totals& totals) {
   dict["steps"] = totals.steps;
   dict["poisoned"] = totals.poisoned;
   dict["uploads_skipped"] = totals.uploads_skipped;
-  dict["message_bytes"] = totals.message_bytes;
-  dict["bytes_sent"] = totals.bytes_sent;
-  dict["bytes_received"] = totals.bytes_received;
-  dict["encode_seconds"] = totals.encode_seconds;
-  dict["exchange_seconds"] = totals.exchange_seconds;
-  dict["decode_seconds"] = totals.decode_seconds;
+  dict["message_bytes"] = totals.traffic.message_bytes;
+  dict["bytes_sent"] = totals.traffic.bytes_sent;
+  dict["bytes_received"] = totals.traffic.bytes_received;
+  dict["encode_seconds"] = totals.phases.encode_seconds;
+  dict["exchange_seconds"] = totals.phases.exchange_seconds;
+  dict["decode_seconds"] = totals.phases.decode_seconds;
   dict["tensor_bytes"] = totals.tensor_bytes;
   return dict;
 }

@@ -70,9 +70,9 @@ void RunLog::note(const MethodReport& report, const StepContext& context, double
   step_->step = record_.steps + 1;
   step_->learning_rate = context.learning_rate;
   record::note_report(report, *step_);
-  step_->seconds.compute = compute_seconds;
+  step_->phases.compute_seconds = compute_seconds;
   const double before = std::exchange(last_note_, now());
-  step_->seconds.total = last_note_ - before;
+  step_->seconds = last_note_ - before;
 }
 
 void RunLog::add(const Remark& remark) {

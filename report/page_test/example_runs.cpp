@@ -44,23 +44,24 @@ record::StepRecord step_of(const Example& example, std::uint64_t step, std::uint
   const double fall = std::exp(-4 * example.speed * progress);
   const double compute = (38 + 2 * wobble(step, phase)) * 1e-3;
   const double bytes = 2 * 4 * kParameters * 0.75 / example.ratio;
-  record::StepRecord record{.step = step,
-                            .metrics = {.loss = 0.28 + 2.1 * fall + 0.06 * wobble(step, phase)},
-                            .learning_rate = 0.1,
-                            .bytes_up = static_cast<std::uint64_t>(bytes),
-                            .bytes_down = static_cast<std::uint64_t>(bytes * example.down_share),
-                            .uploads = 4};
+  record::StepRecord record{
+      .step = step,
+      .metrics = {.loss = 0.28 + 2.1 * fall + 0.06 * wobble(step, phase)},
+      .learning_rate = 0.1,
+      .traffic = {.bytes_sent = static_cast<std::uint64_t>(bytes),
+                  .bytes_received = static_cast<std::uint64_t>(bytes * example.down_share)},
+      .uploads = 4};
   if (example.skipped > 0 && wobble(step, 3) > 0.1) {
     record.uploads_skipped = 3;
     record.uploads = 1;
-    record.bytes_up /= 4;
+    record.traffic.bytes_sent /= 4;
   }
-  const double exchange = 1e-3 + static_cast<double>(record.bytes_up) / 4e8;
-  record.seconds = {.compute = compute,
-                    .encode = example.encode_ms * 1e-3,
-                    .exchange = exchange,
-                    .decode = example.decode_ms * 1e-3};
-  record.seconds.total = 0.97 * (compute + exchange) + record.seconds.encode;
+  const double exchange = 1e-3 + static_cast<double>(record.traffic.bytes_sent) / 4e8;
+  record.phases = {.compute_seconds = compute,
+                   .encode_seconds = example.encode_ms * 1e-3,
+                   .exchange_seconds = exchange,
+                   .decode_seconds = example.decode_ms * 1e-3};
+  record.seconds = 0.97 * (compute + exchange) + record.phases.encode_seconds;
   if (step % std::max<std::uint64_t>(1, steps / 20) == 0) {
     record.metrics.test_loss = 0.36 + 1.9 * fall + 0.01 * wobble(step, phase + 1);
     record.metrics.accuracy = 0.915 - 0.8 * fall + 0.006 * wobble(step, phase + 2);
@@ -72,11 +73,11 @@ void add_totals(Run& run) {
   record::RunRecord& record = run.record;
   record.steps = run.steps.size();
   for (const record::StepRecord& step : run.steps) {
-    record.bytes_up_per_worker += step.bytes_up;
-    record.bytes_down_per_worker += step.bytes_down;
+    record.traffic += step.traffic;
     record.uploads += step.uploads;
     record.uploads_skipped += step.uploads_skipped;
-    record.seconds.add(step.seconds);
+    record.phases += step.phases;
+    record.seconds += step.seconds;
   }
   if (!run.steps.empty()) record.final = run.steps.back().metrics;
 }
@@ -178,12 +179,12 @@ std::vector<Run> adaptive_runs() {
 std::vector<Run> learned_runs(std::uint64_t steps) {
   Run run = network_run(kExamples[4], steps);
   run.name = run.record.method = "lgc(topk(1%))";
-  run.record.bytes_up_per_worker = 0;
+  run.record.traffic.bytes_sent = 0;
   for (record::StepRecord& step : run.steps) {
     step.code = code_note_at(step.step);
-    step.bytes_up = 0;
-    for (const CodeNote::Part& part : step.code->parts) step.bytes_up += part.bytes;
-    run.record.bytes_up_per_worker += step.bytes_up;
+    step.traffic.bytes_sent = 0;
+    for (const CodeNote::Part& part : step.code->parts) step.traffic.bytes_sent += part.bytes;
+    run.record.traffic.bytes_sent += step.traffic.bytes_sent;
   }
   return {run};
 }

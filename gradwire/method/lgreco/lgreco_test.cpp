@@ -342,7 +342,7 @@ TEST(LgrecoThreads, PlanningIsInTheByteCount) {
     std::vector<std::uint64_t> bytes;
     for (std::uint64_t step = 0; step < 6; ++step) {
       Gradients gradients = layer_gradients(communicator.rank(), step);
-      bytes.push_back(method->run({.step = step}, gradients.spans).bytes_sent);
+      bytes.push_back(method->run({.step = step}, gradients.spans).traffic.bytes_sent);
     }
     EXPECT_GT(bytes[4], bytes[5] + 4 * 20);  // by the same plan
   });

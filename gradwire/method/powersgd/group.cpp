@@ -40,7 +40,7 @@ void PowerSgdGroup::submit(std::span<float> gradient, const StepContext& context
   const auto matrix = matrix_of_[gradients_.size()];
   gradients_.push_back(gradient);
   {
-    const StopWatch watch(report.encode_seconds);
+    const StopWatch watch(report.phases.encode_seconds);
     if (matrix) {
       matrices_[*matrix].prepare(gradient, context);
     } else if (context.weight != 1) {
@@ -57,7 +57,7 @@ void PowerSgdGroup::start_right(const StepContext& context, MethodReport& report
   if (!finish(left_, report)) return poison();
   if (!right_.exchange) return;
   {
-    const StopWatch watch(report.encode_seconds);
+    const StopWatch watch(report.phases.encode_seconds);
     for (std::size_t i = 0; i < matrices_.size(); ++i) {
       matrices_[i].project(gradients_[tensor_of_[i]], context.step);
     }
@@ -68,7 +68,7 @@ void PowerSgdGroup::start_right(const StepContext& context, MethodReport& report
 void PowerSgdGroup::settle(const StepContext& context, MethodReport& report) {
   if (right_.is_started) {
     if (finish(right_, report)) {
-      const StopWatch watch(report.decode_seconds);
+      const StopWatch watch(report.phases.decode_seconds);
       for (std::size_t i = 0; i < matrices_.size(); ++i) {
         matrices_[i].settle(gradients_[tensor_of_[i]], context);
       }

@@ -106,7 +106,7 @@ TEST(PowerSgdThreads, SmallTensorsAreAveragedExactly) {
     }
     EXPECT_EQ(report.exchanges, 1U);
     EXPECT_EQ(report.uploads, 1U);
-    EXPECT_GT(report.bytes_sent, 67 * sizeof(float));
+    EXPECT_GT(report.traffic.bytes_sent, 67 * sizeof(float));
   });
 }
 
