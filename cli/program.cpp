@@ -14,7 +14,6 @@
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/error.h"
 #include "gradwire/transport/transport.h"
-#include "learned/lgc.h"
 
 namespace gradwire::cli {
 namespace {
@@ -125,7 +124,6 @@ int run(std::vector<std::string> arguments, const Console& console) {
 }  // namespace
 
 int run_program(std::vector<std::string> arguments, const Console& console) {
-  learned::register_lgc();
   try {
     return run(std::move(arguments), console);
   } catch (const std::bad_alloc&) {
