@@ -1,6 +1,6 @@
-"""Builds gradwire's extension by the project's CMake, for the torch that is installed.
+"""Builds gradwire's extension with the project's CMake.
 
-What it takes beside torch are Debian packages: tools/bootstrap installs them.
+The build needs Debian packages, which tools/bootstrap installs. It does not need torch.
 """
 
 import re
@@ -16,24 +16,6 @@ HERE = Path(__file__).parent.resolve()
 BUILD = HERE / "build" / "pip"  # everything that building leaves
 
 
-def torch_prefix() -> str:
-    """Where CMake finds the installed torch."""
-    try:
-        import torch.utils
-    except ImportError as error:
-        raise SystemExit(
-            "gradwire is built for the torch that is installed, and there is none for "
-            f"{sys.executable} ({error}). If there is one, pip hides it: call it as "
-            "'pip install --no-build-isolation .'"
-        )
-    if not torch.compiled_with_cxx11_abi():
-        raise SystemExit(
-            f"torch {torch.__version__} was compiled with the old ABI of C++ strings, which Debian's "
-            "libraries do not have: take a torch of the new one (from 2.6 on, or Debian's)"
-        )
-    return torch.utils.cmake_prefix_path
-
-
 class CMakeBuild(build_ext):
     """Hands the extension to CMake, and takes it from there."""
 
@@ -45,7 +27,6 @@ class CMakeBuild(build_ext):
         configure = ["cmake", "-S", HERE, "-B", cmake, *generator]
         configure += [
             "-DCMAKE_BUILD_TYPE=Release",
-            f"-DCMAKE_PREFIX_PATH={torch_prefix()}",
             f"-DPython_EXECUTABLE={sys.executable}",
             "-DGRADWIRE_PYTHON=ON",
             "-DGRADWIRE_CLI=OFF",

@@ -16,7 +16,6 @@
 #include "gradwire/transport/transport.h"
 #include "launch/exit_codes.h"
 #include "launch/stop_request.h"
-#include "learned/lgc.h"
 
 namespace gradwire::cli {
 namespace {
@@ -127,7 +126,6 @@ int run(std::vector<std::string> arguments, const console::Console& console) {
 }  // namespace
 
 int run_program(std::vector<std::string> arguments, const console::Console& console) {
-  learned::register_lgc();
   try {
     return run(std::move(arguments), console);
   } catch (const std::bad_alloc&) {

@@ -17,7 +17,7 @@ endif()
 
 # --- Seeds ----------------------------------------------------------------------------------------
 
-add_executable(fuzz_seeds fuzz/seeds.cpp learned/places.cpp)
+add_executable(fuzz_seeds fuzz/seeds.cpp)
 target_link_libraries(fuzz_seeds PRIVATE gradwire)
 set_target_properties(fuzz_seeds PROPERTIES RUNTIME_OUTPUT_DIRECTORY fuzzers OUTPUT_NAME seeds)
 
@@ -33,11 +33,10 @@ add_custom_target(fuzz_seeds_written ALL DEPENDS ${fuzz_seeds_directory}.stamp)
 
 # --- Targets --------------------------------------------------------------------------------------
 
-# What all targets share, compiled once. With it the readers of data/ and learned/ that need only
-# gradwire: the rooms themselves are not built where there is no program.
+# What all targets share, compiled once. With it the readers of data/ that need only gradwire: the
+# room itself is not built where there is no program.
 add_library(fuzz_common OBJECT fuzz/asan_options.cpp fuzz/repair.cpp fuzz/round_trip.cpp
-                               data/refusal.cpp data/idx.cpp data/cifar.cpp
-                               learned/places.cpp)
+                               data/refusal.cpp data/idx.cpp data/cifar.cpp)
 if(GRADWIRE_LIBFUZZER)
   target_sources(fuzz_common PRIVATE fuzz/libfuzzer.cpp)
 else()

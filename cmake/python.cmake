@@ -9,8 +9,7 @@ find_package(pybind11 REQUIRED)
 set(package_out ${PROJECT_BINARY_DIR}/python/gradwire)
 room_sources(sources python/native)
 pybind11_add_module(python_native MODULE NO_EXTRAS ${sources})
-# Gloo in front of libtorch: a libtorch that brings a Gloo of its own must not stand in for ours.
-target_link_libraries(python_native PRIVATE gloo gradwire learned record)
+target_link_libraries(python_native PRIVATE gradwire record)
 target_link_options(python_native PRIVATE -Wl,--as-needed)  # MPI is not for plug-ins
 target_compile_definitions(python_native PRIVATE GRADWIRE_VERSION="${PROJECT_VERSION}")
 set_target_properties(python_native PROPERTIES OUTPUT_NAME _native

@@ -16,8 +16,8 @@
 #include "data/cifar.h"
 #include "fuzz/codecs.h"
 #include "fuzz/decode_input.h"
+#include "fuzz/lgc_indices_input.h"
 #include "fuzz/parcel_input.h"
-#include "fuzz/places_input.h"
 #include "fuzz/round_trip_input.h"
 #include "gradwire/codec/codec.h"
 #include "gradwire/codec/segments.h"
@@ -25,9 +25,9 @@
 #include "gradwire/core/bytes.h"
 #include "gradwire/file/gw_format.h"
 #include "gradwire/file/npy.h"
+#include "gradwire/method/lgc/shared_indices.h"
 #include "gradwire/method/state.h"
 #include "gradwire/wire/frame.h"
-#include "learned/places.h"
 
 namespace gradwire::fuzz {
 namespace {
@@ -260,11 +260,11 @@ void write_parcel_seeds(const std::filesystem::path& root) {
   seeds.write(parcel_input(-1, {bytes_of(gaussian(3))}));  // refused
 }
 
-void write_places_seeds(const std::filesystem::path& root) {
-  SeedWriter seeds(root, "places");
-  for (std::size_t i = 0; i < kPlaceCodecs.size(); ++i) {
-    learned::PlaceMessage message(kPlaceLayers, kPlaceShare, kPlaceCodecs[i]);
-    std::vector<float> values(kPlaceLayers[0] + kPlaceLayers[1]);
+void write_lgc_indices_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "lgc_indices");
+  for (std::size_t i = 0; i < kIndexCodecs.size(); ++i) {
+    IndexMessage message(kIndexLayers, kIndexShare, kIndexCodecs[i]);
+    std::vector<float> values(kIndexLayers[0] + kIndexLayers[1]);
     for (std::size_t j = 0; j < values.size(); ++j) {
       values[j] = std::sin(static_cast<float>(j * j));
     }
@@ -369,7 +369,7 @@ void write_all_seeds(const std::filesystem::path& root) {
   write_round_trip_seeds(root);
   write_frame_seeds(root);
   write_parcel_seeds(root);
-  write_places_seeds(root);
+  write_lgc_indices_seeds(root);
   write_gw_seeds(root);
   write_npy_seeds(root);
   write_idx_seeds(root);

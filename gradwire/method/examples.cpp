@@ -45,6 +45,10 @@ std::vector<MethodExample> example_methods() {
       {"signsgd", 0, 0, "", owners,
        "majority vote: stands for direct(sign(scale=off), down=sign(scale=off))"},
       {"ef_signsgd", 1, 1, "", not_ring, "stands for ef(sign)"},
+      {"lgc(ring)", 1, 0, "a code", "ring, gather, server",
+       "values at shared indices by a code that is learned while training"},
+      {"lgc(server)", 1, 0, "a code", "gather, server",
+       "the same, with one rank's code for all and what is new with each"},
   };
   const std::vector<MethodExample>& more = registered_examples();
   examples.insert(examples.end(), more.begin(), more.end());

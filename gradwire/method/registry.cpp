@@ -8,6 +8,7 @@
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/error.h"
 #include "gradwire/method/exchange_method.h"
+#include "gradwire/method/lgc/lgc.h"
 #include "gradwire/method/lgreco/lgreco.h"
 #include "gradwire/method/lgreco/lgreco_reader.h"
 #include "gradwire/method/method.h"
@@ -197,6 +198,15 @@ MethodPlan read_lgreco(MethodReader& reader) {
           }};
 }
 
+MethodPlan read_lgc(MethodReader& reader) {
+  const LgcOptions options = read_lgc_options(reader);
+  return {.spec = options.spec,
+          .make = [options](Communicator& communicator, std::vector<MethodTensor> tensors,
+                            const MethodOptions& method) {
+            return make_lgc(communicator, std::move(tensors), options, method);
+          }};
+}
+
 struct Entry {
   std::string_view name;
   ReadMethod read;
@@ -205,6 +215,7 @@ constexpr std::array kEntries = {
     Entry{"direct", read_direct}, Entry{"ef", read_ef},     Entry{"ef21", read_ef21},
     Entry{"diana", read_diana},   Entry{"dgc", read_dgc},   Entry{"powersgd", read_powersgd},
     Entry{"lasg", read_lasg},     Entry{"sasg", read_sasg}, Entry{"lgreco", read_lgreco},
+    Entry{"lgc", read_lgc},
 };
 
 // Those of other rooms.

@@ -7,13 +7,11 @@
 #include "gradwire/method/code_note.h"
 #include "gradwire/method/plan_note.h"
 #include "gradwire/method/step_order.h"
-#include "learned/lgc.h"
 #include "record/plan_record.h"
 
 namespace gradwire::python {
 
 Averager::Averager(const Options& options) : options_(options) {
-  learned::register_lgc();
   check_method(options_.spec);  // before anybody waits for anybody
   communicator_ =
       std::make_unique<Communicator>(make_gloo_transport(options_.meeting), options_.communicator);

@@ -9,7 +9,6 @@
 #include "gradwire/core/thread_pool.h"
 #include "gradwire/file/gw_file.h"
 #include "gradwire/method/method.h"
-#include "learned/lgc.h"
 #include "python/native/bindings.h"
 
 namespace gradwire::python {
@@ -68,7 +67,6 @@ py::list codecs(std::size_t elements) {
 }
 
 py::list methods() {
-  learned::register_lgc();
   py::list rows;
   for (const MethodExample& example : example_methods()) {
     py::dict row;

@@ -9,7 +9,6 @@
 
 #include "gradwire/core/error.h"
 #include "gradwire/transport/in_process.h"
-#include "learned/lgc.h"
 #include "python/native/averager.h"
 #include "python/native/bindings.h"
 #include "python/native/state_bytes.h"
@@ -107,7 +106,6 @@ py::dict to_dict(const Totals& totals) {
 
 // What a method is like for these tensors, without peers. Throws what making it would.
 py::dict probe(const std::string& spec, const NamedShapes& shapes, const std::string& topology) {
-  learned::register_lgc();
   MethodTraits traits;
   std::string canonical;
   std::size_t memory_bytes = 0;

@@ -1,0 +1,39 @@
+#include "gradwire/kernel/adam.h"
+
+#include <vector>
+
+#include "gradwire/kernel/test_support.h"
+
+namespace gradwire::kernel {
+namespace {
+
+TEST(AdamKernel, StepsAsItsScalarTwin) {
+  const AdamStep step{
+      .mean_decay = 0.9F, .square_decay = 0.99F, .rate = 0.003F, .unbias = 1.7F, .epsilon = 1e-8F};
+  for_hard_inputs([&](std::span<const float> values, RandomStream) {
+    std::vector<float> means[2], squares[2], weights[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+      means[i].assign(values.rbegin(), values.rend());
+      squares[i].resize(values.size(), 0.25F);
+      weights[i].assign(values.begin(), values.end());
+    }
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      adam_step(step, values, means[0], squares[0], weights[0]);
+      scalar::adam_step(step, values, means[1], squares[1], weights[1]);
+    }
+    expect_same(means[0], means[1]);
+    expect_same(squares[0], squares[1]);
+    expect_same(weights[0], weights[1]);
+  });
+}
+
+TEST(AdamKernel, TheFirstStepIsTheRateInTheDirectionOfTheGradient) {
+  const AdamStep step{
+      .mean_decay = 0.5F, .square_decay = 0.75F, .rate = 0.125F / 0.5F, .unbias = 2, .epsilon = 0};
+  std::vector<float> means(2), squares(2), weights = {1, 1};
+  adam_step(step, std::vector<float>{4, -8}, means, squares, weights);
+  EXPECT_EQ(weights, (std::vector<float>{0.875F, 1.125F}));
+}
+
+}  // namespace
+}  // namespace gradwire::kernel
