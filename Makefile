@@ -55,7 +55,7 @@ bench-ddp: build     ## PyTorch's DDP with gradwire beside its own ways to avera
 
 format:              ## lay out the sources by .clang-format
 	@tools/bootstrap format
-	@find gradwire record data convex learned train report cli python fuzz tests -name '*.h' -o -name '*.cpp' | xargs clang-format -i
+	@find gradwire record data convex learned train report console launch bench session advise reproduce cli python fuzz tests -name '*.h' -o -name '*.cpp' | xargs clang-format -i
 
 install: build       ## library, headers, program, CMake package; PREFIX=/usr/local
 	@cmake --install build --prefix $(PREFIX)

@@ -2,26 +2,32 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/advise_method.h"
+#include "advise/advice.h"
+#include "advise/byte_cost.h"
+#include "advise/method_speed.h"
+#include "advise/prediction.h"
+#include "advise/sample.h"
 #include "cli/advise_options.h"
-#include "cli/advise_prediction.h"
-#include "cli/advise_sample.h"
-#include "cli/advise_socket.h"
-#include "cli/advise_words.h"
 #include "cli/commands.h"
-#include "cli/format.h"
-#include "cli/json.h"
 #include "cli/options.h"
-#include "cli/progress.h"
-#include "cli/table.h"
+#include "console/format.h"
+#include "console/json.h"
+#include "console/progress.h"
+#include "console/table.h"
+#include "gradwire/core/usage_error.h"
+#include "gradwire/core/machine_threads.h"
 #include "gradwire/method/step_order.h"
 
 namespace gradwire::cli {
 namespace {
+
+using console::Json;
 
 constexpr std::size_t kWorkersMax = 10'000;
 constexpr std::size_t kTensorsMax = 1'000'000;
@@ -48,44 +54,46 @@ struct AdviseOptions {
                                       "ef(sign)",
                                       "ef(topk(1%) | natural)",
                                       "powersgd(rank=4)"};
-  ValueOptions values;
+  advise::ValueOptions values;
   std::size_t rounds = 5;
   bool json = false;
 };
 
 // Everything that the answer is made of.
 struct Answer {
-  Place place;
-  HostLoad load;
+  advise::Scenario scenario;
+  advise::HostLoad load;
   std::size_t elements_measured = 0;
-  std::vector<Candidate> candidates;
+  std::vector<advise::Candidate> candidates;
   std::size_t none = 0;
-  Advice advice;
+  advise::Advice advice;
 
-  WordsContext context(const AdviseOptions& options) const {
+  advise::WordsContext context(const AdviseOptions& options) const {
     return {.candidates = candidates,
             .none = none,
-            .place = place,
+            .scenario = scenario,
             .elements_measured = elements_measured,
             .source = options.values.source(),
             .load = load};
   }
-  const Prediction& baseline() const {
+  const advise::Prediction& baseline() const {
     const auto& ways = candidates[none].predictions.ways;
-    return *std::ranges::find(ways, Topology::ring, &Prediction::topology);
+    return *std::ranges::find(ways, Topology::ring, &advise::Prediction::topology);
   }
-  double speedup(const Prediction& way) const { return baseline().seconds() / way.seconds(); }
+  double speedup(const advise::Prediction& way) const {
+    return baseline().seconds() / way.seconds();
+  }
 };
 
 std::vector<MethodTensor> make_tensors(const AdviseOptions& options) {
   if (!options.model.empty()) {
-    return tensors_of_model(options.model, options.data);
+    return advise::tensors_of_model(options.model, options.data);
   }
-  const std::size_t tensors = options.tensors.value_or(usual_tensors(options.params));
+  const std::size_t tensors = options.tensors.value_or(advise::usual_tensors(options.params));
   if (tensors > options.params) {
     throw UsageError(fmt::format("{} parameters do not make {} tensors", options.params, tensors));
   }
-  return tensors_of_size(options.params, tensors);
+  return advise::tensors_of_size(options.params, tensors);
 }
 
 void check_options(const AdviseOptions& options) {
@@ -98,7 +106,7 @@ void check_options(const AdviseOptions& options) {
   }
   parse_bandwidth(options.bandwidth);
   for (const std::string& method : options.methods) check_method(method);
-  if (!options.model.empty()) check_network(options.model);
+  if (!options.model.empty()) advise::check_network(options.model);
 }
 
 // The methods asked for, and the one that all are compared with.
@@ -111,38 +119,39 @@ std::vector<std::string> methods_with_none(const AdviseOptions& options, std::si
   return methods;
 }
 
-Answer find_answer(const AdviseOptions& options, const Console& console) {
+Answer find_answer(const AdviseOptions& options, const console::Console& console) {
   Answer answer;
-  answer.place.tensors = make_tensors(options);
-  answer.place.workers = options.workers;
-  answer.place.bits_per_second = parse_bandwidth(options.bandwidth);
-  answer.place.latency_seconds = 1e-3 * options.latency_ms;
+  answer.scenario.tensors = make_tensors(options);
+  answer.scenario.workers = options.workers;
+  answer.scenario.bits_per_second = parse_bandwidth(options.bandwidth);
+  answer.scenario.latency_seconds = 1e-3 * options.latency_ms;
   answer.load = {.workers = options.host_workers, .cores = machine_threads()};
-  if (options.compute_ms) answer.place.compute_seconds = 1e-3 * *options.compute_ms;
-  answer.place.cores_per_worker = answer.load.cores_per_worker();
+  if (options.compute_ms) answer.scenario.compute_seconds = 1e-3 * *options.compute_ms;
+  answer.scenario.cores_per_worker = answer.load.cores_per_worker();
   if (options.workers == 1) return answer;
 
   const std::vector<std::string> methods = methods_with_none(options, answer.none);
-  Progress progress(console, "advise", methods.size() + 1);
+  console::Progress progress(console, "advise", methods.size() + 1);
   progress.step("sockets");
-  answer.place.socket_byte_seconds = socket_byte_seconds();
-  answer.place.checksum_byte_seconds = checksum_byte_seconds();
-  const std::vector<MethodTensor> tensors = cut_tensors(
-      answer.place.tensors, std::min(kMeasuredMax, kMeasuredByAllMax / answer.load.at_once()));
-  const PageArray<float> values = make_values(options.values, total_elements(tensors));
+  answer.scenario.socket_byte_seconds = advise::socket_byte_seconds();
+  answer.scenario.checksum_byte_seconds = advise::checksum_byte_seconds();
+  const std::vector<MethodTensor> tensors = advise::cut_tensors(
+      answer.scenario.tensors, std::min(kMeasuredMax, kMeasuredByAllMax / answer.load.at_once()));
+  const bench::PageArray<float> values =
+      advise::make_values(options.values, total_elements(tensors));
   answer.elements_measured = values.span().size();
   for (const std::string& method : methods) {
     progress.step(method);
     answer.candidates.push_back(
-        {.speed = measure_method(method, tensors, values.span(),
-                                 {.load = answer.load, .rounds = options.rounds}),
+        {.speed = advise::measure_method(method, tensors, values.span(),
+                                         {.load = answer.load, .rounds = options.rounds}),
          .predictions = {}});
   }
-  for (Candidate& candidate : answer.candidates) {
+  for (advise::Candidate& candidate : answer.candidates) {
     candidate.predictions =
-        predict(candidate.speed, answer.candidates[answer.none].speed, answer.place);
+        advise::predict(candidate.speed, answer.candidates[answer.none].speed, answer.scenario);
   }
-  answer.advice = advise(answer.candidates, answer.none);
+  answer.advice = advise::advise(answer.candidates, answer.none);
   return answer;
 }
 
@@ -150,11 +159,11 @@ Json milliseconds_or_null(const std::optional<double>& seconds) {
   return seconds ? Json(1e3 * *seconds) : Json();
 }
 
-Json to_json(const Candidate& candidate, const Answer& answer) {
-  const MethodSpeed& speed = candidate.speed;
+Json to_json(const advise::Candidate& candidate, const Answer& answer) {
+  const advise::MethodSpeed& speed = candidate.speed;
   Json ways = Json::array();
   for (std::size_t i = 0; i < candidate.predictions.ways.size(); ++i) {
-    const Prediction& way = candidate.predictions.ways[i];
+    const advise::Prediction& way = candidate.predictions.ways[i];
     ways.push_back({{"topology", name(way.topology)},
                     {"step_ms", milliseconds_or_null(way.step_seconds)},
                     {"exchange_ms", 1e3 * way.exchange_seconds},
@@ -177,36 +186,36 @@ Json to_json(const Candidate& candidate, const Answer& answer) {
 }
 
 Json to_json(const Answer& answer, const AdviseOptions& options) {
-  const Place& place = answer.place;
+  const advise::Scenario& scenario = answer.scenario;
   Json document = {{"model", options.model.empty() ? Json() : Json(options.model)},
-                   {"elements", place.elements()},
-                   {"tensors", place.tensors.size()},
-                   {"workers", place.workers},
-                   {"bandwidth_bits_per_second", place.bits_per_second},
+                   {"elements", scenario.elements()},
+                   {"tensors", scenario.tensors.size()},
+                   {"workers", scenario.workers},
+                   {"bandwidth_bits_per_second", scenario.bits_per_second},
                    {"latency_ms", options.latency_ms},
-                   {"compute_ms", milliseconds_or_null(place.compute_seconds)},
+                   {"compute_ms", milliseconds_or_null(scenario.compute_seconds)},
                    {"host_workers", answer.load.workers},
                    {"cores", answer.load.cores},
-                   {"socket_byte_ns", 1e9 * place.socket_byte_seconds},
+                   {"socket_byte_ns", 1e9 * scenario.socket_byte_seconds},
                    {"input", options.values.source()},
                    {"elements_measured", answer.elements_measured},
-                   {"groups", place.groups()},
+                   {"groups", scenario.groups()},
                    {"baseline", Json()},
                    {"methods", Json::array()}};
   if (answer.candidates.empty()) {
     document["advice"] = {{"compress", false},  {"method", kNone},
                           {"topology", Json()}, {"speedup", 1},
-                          {"gentler", Json()},  {"text", words_for_one_worker()}};
+                          {"gentler", Json()},  {"text", advise::words_for_one_worker()}};
     return document;
   }
   document["baseline"] = {{"method", kNone},
                           {"topology", name(Topology::ring)},
                           {"step_ms", milliseconds_or_null(answer.baseline().step_seconds)},
                           {"exchange_ms", 1e3 * answer.baseline().exchange_seconds}};
-  for (const Candidate& candidate : answer.candidates) {
+  for (const advise::Candidate& candidate : answer.candidates) {
     document["methods"].push_back(to_json(candidate, answer));
   }
-  const Candidate& chosen = answer.candidates[answer.advice.candidate];
+  const advise::Candidate& chosen = answer.candidates[answer.advice.candidate];
   const auto gentler = answer.advice.gentler;
   document["advice"] = {
       {"compress", answer.advice.compresses},
@@ -214,65 +223,69 @@ Json to_json(const Answer& answer, const AdviseOptions& options) {
       {"topology", name(chosen.best().topology)},
       {"speedup", answer.speedup(chosen.best())},
       {"gentler", gentler ? Json(answer.candidates[*gentler].speed.method) : Json()},
-      {"text", advice_words(answer.advice, answer.context(options))}};
+      {"text", advise::advice_words(answer.advice, answer.context(options))}};
   return document;
 }
 
 // "0.29 u"
-std::string error_text(const MethodSpeed& speed, const Prediction& way) {
+std::string error_text(const advise::MethodSpeed& speed, const advise::Prediction& way) {
   if (way.relative_error == 0) return "0   ";
   if (!std::isfinite(way.relative_error)) return "all of it   ";
-  return significant(way.relative_error, 2) + (speed.is_unbiased ? " u" : "  ") +
+  return console::significant(way.relative_error, 2) + (speed.is_unbiased ? " u" : "  ") +
          (speed.has_memory ? "m" : " ");
 }
 
-void print_table(const Answer& answer, const Console& console) {
-  std::vector<Table::Column> columns = {{.heading = "method", .align = Table::Align::left},
-                                        {.heading = "topology", .align = Table::Align::left},
-                                        {.heading = "exchange\nms"},
-                                        {.heading = "times\nas fast"},
-                                        {.heading = "MB sent\nper worker"},
-                                        {.heading = "error   "}};
-  const bool has_steps = answer.place.compute_seconds.has_value();
+void print_table(const Answer& answer, const console::Console& console) {
+  std::vector<console::Table::Column> columns = {
+      {.heading = "method", .align = console::Table::Align::left},
+      {.heading = "topology", .align = console::Table::Align::left},
+      {.heading = "exchange\nms"},
+      {.heading = "times\nas fast"},
+      {.heading = "MB sent\nper worker"},
+      {.heading = "error   "}};
+  const bool has_steps = answer.scenario.compute_seconds.has_value();
   if (has_steps) columns.insert(columns.begin() + 2, {.heading = "step\nms"});
-  Table table(columns);
-  for (const Candidate& candidate : answer.candidates) {
+  console::Table table(columns);
+  for (const advise::Candidate& candidate : answer.candidates) {
     for (std::size_t i = 0; i < candidate.predictions.ways.size(); ++i) {
-      const Prediction& way = candidate.predictions.ways[i];
+      const advise::Prediction& way = candidate.predictions.ways[i];
       const bool is_best = i == candidate.predictions.best;
       std::vector<std::string> cells = {i == 0 ? candidate.speed.method : "",
                                         std::string(name(way.topology)) + (is_best ? " *" : ""),
-                                        fixed(1e3 * way.exchange_seconds, 1),
-                                        fixed(answer.speedup(way), 2),
-                                        fixed(1e-6 * way.bytes_sent, 3),
+                                        console::fixed(1e3 * way.exchange_seconds, 1),
+                                        console::fixed(answer.speedup(way), 2),
+                                        console::fixed(1e-6 * way.bytes_sent, 3),
                                         error_text(candidate.speed, way)};
-      if (has_steps) cells.insert(cells.begin() + 2, fixed(1e3 * way.seconds(), 1));
+      if (has_steps) cells.insert(cells.begin() + 2, console::fixed(1e3 * way.seconds(), 1));
       table.add_row(std::move(cells));
     }
   }
   fmt::print(console.out, "{}\n", table.text());
 }
 
-void print_answer(const Answer& answer, const AdviseOptions& options, const Console& console) {
+void print_answer(const Answer& answer, const AdviseOptions& options,
+                  const console::Console& console) {
   if (answer.candidates.empty()) {
-    fmt::print(console.out, "{}", words_for_one_worker());
+    fmt::print(console.out, "{}", advise::words_for_one_worker());
     return;
   }
-  const WordsContext context = answer.context(options);
+  const advise::WordsContext context = answer.context(options);
   print_table(answer, console);
   fmt::print(console.out,
              "{} parameters in {} tensor{}, {} workers. Times as fast: as the uncompressed ring. "
              "*: the best\nof a method's topologies. u: unbiased, m: with a memory.\n\n{}\n{}",
-             thousands(answer.place.elements()), thousands(answer.place.tensors.size()),
-             answer.place.tensors.size() == 1 ? "" : "s", thousands(answer.place.workers),
-             advice_words(answer.advice, context), assumption_words(context));
+             console::thousands(answer.scenario.elements()),
+             console::thousands(answer.scenario.tensors.size()),
+             answer.scenario.tensors.size() == 1 ? "" : "s",
+             console::thousands(answer.scenario.workers),
+             advise::advice_words(answer.advice, context), advise::assumption_words(context));
 }
 
-void run(const AdviseOptions& options, const Console& console) {
+void run(const AdviseOptions& options, const console::Console& console) {
   check_options(options);
   const Answer answer = find_answer(options, console);
   if (options.json) {
-    print_json(to_json(answer, options), console);
+    console::print_json(to_json(answer, options), console);
   } else {
     print_answer(answer, options, console);
   }
@@ -340,7 +353,7 @@ void add_measurement_options(CLI::App& app, AdviseOptions& options) {
 
 }  // namespace
 
-void add_advise_command(CLI::App& program, const Console& console) {
+void add_advise_command(CLI::App& program, const console::Console& console) {
   auto* app = program.add_subcommand(
       "advise", "What to use on a given network, and how much faster it would be");
   auto options = std::make_shared<AdviseOptions>();

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "cli/commands.h"
+#include "gradwire/core/usage_error.h"
 
 namespace gradwire::cli {
 namespace {

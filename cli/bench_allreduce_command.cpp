@@ -2,29 +2,35 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <CLI/CLI.hpp>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <string_view>
 
-#include "cli/bench_allreduce.h"
+#include "bench/allreduce.h"
+#include "bench/gradients.h"
+#include "bench/input.h"
+#include "bench/page_array.h"
+#include "bench/tensor_list.h"
 #include "cli/bench_commands.h"
-#include "cli/bench_input.h"
 #include "cli/commands.h"
-#include "cli/format.h"
-#include "cli/gradients.h"
-#include "cli/json.h"
-#include "cli/launch.h"
+#include "cli/given_arguments.h"
 #include "cli/options.h"
-#include "cli/page_array.h"
-#include "cli/table.h"
-#include "cli/tensor_list.h"
 #include "cli/worker_options.h"
-#include "cli/workers.h"
+#include "console/format.h"
+#include "console/json.h"
+#include "console/table.h"
+#include "gradwire/core/usage_error.h"
+#include "launch/launch.h"
+#include "launch/workers.h"
 
 namespace gradwire::cli {
 namespace {
+
+using console::Json;
 
 constexpr std::size_t kTensorsMax = 1'000'000;
 constexpr std::string_view kRankMark = "{rank}";
@@ -35,8 +41,8 @@ struct BenchAllreduceCommand {
   std::size_t elements = 16'777'216;
   std::size_t tensors = 1;
   std::string input;  // a file; empty: generate
-  WorkerOptions workers;
-  BenchAllreduceOptions bench;
+  launch::WorkerOptions workers;
+  bench::BenchAllreduceOptions bench;
   bool json = false;
 
   const std::string& source() const {
@@ -48,7 +54,7 @@ struct BenchAllreduceCommand {
 // What all ranks came to.
 struct Measurement {
   std::size_t elements = 0;
-  BenchAllreduceFigures figures;
+  bench::BenchAllreduceFigures figures;
 };
 
 void check_tensors(std::size_t tensors, std::size_t elements) {
@@ -57,52 +63,53 @@ void check_tensors(std::size_t tensors, std::size_t elements) {
 }
 
 // The values of one rank. Every rank has others, and always the same ones for a seed.
-PageArray<float> make_values(const BenchAllreduceCommand& command, std::size_t rank) {
+bench::PageArray<float> make_values(const BenchAllreduceCommand& command, std::size_t rank) {
   if (!command.input.empty()) {
     std::string path = command.input;
     if (const std::size_t mark = path.find(kRankMark); mark != std::string::npos) {
       path.replace(mark, kRankMark.size(), std::to_string(rank));
     }
-    return read_bench_input(path);
+    return bench::read_bench_input(path);
   }
-  PageArray<float> values(command.elements);
-  fill_gaussian({.seed = command.bench.seed,
-                 .rank = static_cast<std::uint32_t>(rank),
-                 .purpose = Purpose::data},
-                values.span());
+  bench::PageArray<float> values(command.elements);
+  bench::fill_gaussian({.seed = command.bench.seed,
+                        .rank = static_cast<std::uint32_t>(rank),
+                        .purpose = Purpose::data},
+                       values.span());
   return values;
 }
 
 // One rank's work.
 Measurement measure(Communicator& communicator, const BenchAllreduceCommand& command,
-                    const std::vector<std::string>& methods, const Console& console) {
-  const PageArray<float> values = make_values(command, communicator.rank());
+                    const std::vector<std::string>& methods, const console::Console& console) {
+  const bench::PageArray<float> values = make_values(command, communicator.rank());
   check_tensors(command.tensors, values.span().size());
-  const auto tensors = as_matrices(model_tensors(values.span().size(), command.tensors));
-  std::optional<Progress> progress;
+  const auto tensors =
+      bench::as_matrices(bench::model_tensors(values.span().size(), command.tensors));
+  std::optional<console::Progress> progress;
   if (communicator.rank() == 0) {
     progress.emplace(console, "bench allreduce",
-                     bench_allreduce_steps(methods.size(), command.bench.rounds));
+                     bench::bench_allreduce_steps(methods.size(), command.bench.rounds));
   }
   return {.elements = values.span().size(),
-          .figures = bench_allreduce(communicator, values.span(), tensors, methods, command.bench,
-                                     progress ? &*progress : nullptr)};
+          .figures = bench::bench_allreduce(communicator, values.span(), tensors, methods,
+                                            command.bench, progress ? &*progress : nullptr)};
 }
 
-std::string sum_name(const WorkerPlace& place) {
-  return fmt::format("{} fp32 allreduce", name(place.transport));
+std::string sum_name(const launch::Placement& placement) {
+  return fmt::format("{} fp32 allreduce", name(placement.transport));
 }
 
 Json to_json(const Measurement& measurement, const BenchAllreduceCommand& command,
-             const std::vector<std::string>& methods, const WorkerPlace& place) {
+             const std::vector<std::string>& methods, const launch::Placement& placement) {
   Json results = Json::array();
   for (std::size_t m = 0; m < methods.size(); ++m) {
-    const MethodFigures& figures = measurement.figures.methods[m];
+    const bench::MethodFigures& figures = measurement.figures.methods[m];
     results.push_back({{"method", command.methods[m]},
                        {"spec", methods[m]},
                        {"topology", name(figures.topology)},
-                       {"transport", name(place.transport)},
-                       {"workers", place.size},
+                       {"transport", name(placement.transport)},
+                       {"workers", placement.size},
                        {"ms", figures.ms},
                        {"ms_min", figures.ms_min},
                        {"ratio", figures.ratio},
@@ -113,7 +120,7 @@ Json to_json(const Measurement& measurement, const BenchAllreduceCommand& comman
                        {"decode_ms", figures.decode_ms}});
   }
   return {{"baseline",
-           {{"name", sum_name(place)},
+           {{"name", sum_name(placement)},
             {"ms", measurement.figures.sum_ms},
             {"ms_min", measurement.figures.sum_ms_min}}},
           {"scaling",
@@ -128,29 +135,31 @@ Json to_json(const Measurement& measurement, const BenchAllreduceCommand& comman
 }
 
 void print_table(const Measurement& measurement, const BenchAllreduceCommand& command,
-                 const WorkerPlace& place, const Console& console) {
-  Table table({{.heading = "method", .align = Table::Align::left},
-               {.heading = "topology", .align = Table::Align::left},
-               {.heading = "ms"},
-               {.heading = "least\nms"},
-               {.heading = "ratio"},
-               {.heading = "MB sent\nper rank"},
-               {.heading = "relative\nerror"},
-               {.heading = "encode\nms"},
-               {.heading = "exchange\nms"},
-               {.heading = "decode\nms"}});
-  const BenchAllreduceFigures& all = measurement.figures;
-  table.add_row({sum_name(place), "", fixed(all.sum_ms, 1), fixed(all.sum_ms_min, 1), fixed(1, 2),
+                 const launch::Placement& placement, const console::Console& console) {
+  console::Table table({{.heading = "method", .align = console::Table::Align::left},
+                        {.heading = "topology", .align = console::Table::Align::left},
+                        {.heading = "ms"},
+                        {.heading = "least\nms"},
+                        {.heading = "ratio"},
+                        {.heading = "MB sent\nper rank"},
+                        {.heading = "relative\nerror"},
+                        {.heading = "encode\nms"},
+                        {.heading = "exchange\nms"},
+                        {.heading = "decode\nms"}});
+  const bench::BenchAllreduceFigures& all = measurement.figures;
+  table.add_row({sum_name(placement), "", console::fixed(all.sum_ms, 1),
+                 console::fixed(all.sum_ms_min, 1), console::fixed(1, 2), "", "", "", "", ""});
+  table.add_row({"scaling in place", "", console::fixed(all.scale_ms, 1),
+                 console::fixed(all.scale_ms_min, 1), console::fixed(all.scale_ms / all.sum_ms, 2),
                  "", "", "", "", ""});
-  table.add_row({"scaling in place", "", fixed(all.scale_ms, 1), fixed(all.scale_ms_min, 1),
-                 fixed(all.scale_ms / all.sum_ms, 2), "", "", "", "", ""});
   for (std::size_t m = 0; m < all.methods.size(); ++m) {
-    const MethodFigures& figures = all.methods[m];
-    table.add_row({command.methods[m], name(figures.topology), fixed(figures.ms, 1),
-                   fixed(figures.ms_min, 1), fixed(figures.ratio, 2),
-                   fixed(static_cast<double>(figures.bytes_sent) * 1e-6, 3),
-                   significant(figures.relative_error, 3), fixed(figures.encode_ms, 1),
-                   fixed(figures.exchange_ms, 1), fixed(figures.decode_ms, 1)});
+    const bench::MethodFigures& figures = all.methods[m];
+    table.add_row({command.methods[m], name(figures.topology), console::fixed(figures.ms, 1),
+                   console::fixed(figures.ms_min, 1), console::fixed(figures.ratio, 2),
+                   console::fixed(static_cast<double>(figures.bytes_sent) * 1e-6, 3),
+                   console::significant(figures.relative_error, 3),
+                   console::fixed(figures.encode_ms, 1), console::fixed(figures.exchange_ms, 1),
+                   console::fixed(figures.decode_ms, 1)});
   }
   const auto plural = [](std::size_t count) { return count == 1 ? "" : "s"; };
   const std::size_t rounds = command.bench.rounds;
@@ -160,18 +169,18 @@ void print_table(const Measurement& measurement, const BenchAllreduceCommand& co
              "The ratio is to the time of the transport's own sum of floats in the same round;\n"
              "encode, exchange and decode are rank 0's, and the bytes those of the rank that sends "
              "most.\n",
-             table.text(), thousands(measurement.elements), command.source(), command.tensors,
-             plural(command.tensors), place.size, plural(place.size), name(place.transport), rounds,
-             plural(rounds));
+             table.text(), console::thousands(measurement.elements), command.source(),
+             command.tensors, plural(command.tensors), placement.size, plural(placement.size),
+             name(placement.transport), rounds, plural(rounds));
 }
 
-void run(BenchAllreduceCommand command, const CLI::App& parsed, const Console& console) {
+void run(BenchAllreduceCommand command, const CLI::App& parsed, const console::Console& console) {
   std::vector<std::string> methods;
   for (const std::string& spec : command.methods) methods.push_back(check_method(spec));
-  const WorkerPlace place = find_place(command.workers);
+  const launch::Placement placement = launch::find_placement(command.workers);
   if (command.input.empty()) check_tensors(command.tensors, command.elements);
-  if (place.role == Role::starter) {
-    launch_workers({.arguments = given_arguments(parsed), .workers = place.size});
+  if (placement.role == launch::Role::starter) {
+    launch::launch_workers({.arguments = given_arguments(parsed), .workers = placement.size});
     return;
   }
 
@@ -179,16 +188,16 @@ void run(BenchAllreduceCommand command, const CLI::App& parsed, const Console& c
   command.bench.server = command.workers.server_rank();
   command.bench.server_contributes = !command.workers.dedicated_server;
   Measurement measurement;
-  run_workers(workers_options(command.workers, place, command.bench.seed),
-              [&](Communicator& communicator) {
-                Measurement own = measure(communicator, command, methods, console);
-                if (communicator.rank() == 0) measurement = std::move(own);
-              });
-  if (!place.reports()) return;
+  launch::run_workers(launch::workers_options(command.workers, placement, command.bench.seed),
+                      [&](Communicator& communicator) {
+                        Measurement own = measure(communicator, command, methods, console);
+                        if (communicator.rank() == 0) measurement = std::move(own);
+                      });
+  if (!placement.reports()) return;
   if (command.json) {
-    print_json(to_json(measurement, command, methods, place), console);
+    console::print_json(to_json(measurement, command, methods, placement), console);
   } else {
-    print_table(measurement, command, place, console);
+    print_table(measurement, command, placement, console);
   }
 }
 
@@ -219,7 +228,7 @@ void add_work_options(CLI::App& app, BenchAllreduceCommand& command) {
 
 }  // namespace
 
-void add_bench_allreduce_command(CLI::App& bench, const Console& console) {
+void add_bench_allreduce_command(CLI::App& bench, const console::Console& console) {
   auto* app = bench.add_subcommand(
       "allreduce", "Time, bytes and error of compressed means between workers, beside fp32");
   auto command = std::make_shared<BenchAllreduceCommand>();

@@ -2,21 +2,25 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/bench_codec.h"
+#include "bench/codecs.h"
+#include "bench/gradients.h"
+#include "bench/input.h"
+#include "bench/page_array.h"
 #include "cli/bench_commands.h"
-#include "cli/bench_input.h"
-#include "cli/format.h"
-#include "cli/gradients.h"
-#include "cli/json.h"
 #include "cli/options.h"
-#include "cli/page_array.h"
-#include "cli/table.h"
+#include "console/format.h"
+#include "console/json.h"
+#include "console/table.h"
 
 namespace gradwire::cli {
 namespace {
+
+using console::Json;
 
 struct BenchCodecOptions {
   std::vector<std::string> codecs = {"natural",
@@ -37,27 +41,28 @@ struct BenchCodecOptions {
   std::size_t elements = 16'777'216;
   std::string input;  // a file; empty: generate
   std::string generate = "gaussian";
-  BenchOptions bench;
+  bench::BenchOptions bench;
   bool json = false;
 
   const std::string& source() const { return input.empty() ? generate : input; }
 };
 
-PageArray<float> make_tensor(const BenchCodecOptions& options) {
-  if (!options.input.empty()) return read_bench_input(options.input);
-  PageArray<float> values(options.elements);
+bench::PageArray<float> make_tensor(const BenchCodecOptions& options) {
+  if (!options.input.empty()) return bench::read_bench_input(options.input);
+  bench::PageArray<float> values(options.elements);
   const Rng rng{.seed = 1, .purpose = Purpose::data};
   if (options.generate == "gradients") {
-    fill_gradients(rng, values.span());
+    bench::fill_gradients(rng, values.span());
   } else {
-    fill_gaussian(rng, values.span());
+    bench::fill_gaussian(rng, values.span());
   }
   return values;
 }
 
-Json to_json(const BenchFigures& figures, std::size_t elements, const BenchCodecOptions& options) {
+Json to_json(const bench::BenchFigures& figures, std::size_t elements,
+             const BenchCodecOptions& options) {
   Json codecs = Json::array();
-  for (const CodecFigures& codec : figures.codecs) {
+  for (const bench::CodecFigures& codec : figures.codecs) {
     codecs.push_back({{"spec", codec.spec},
                       {"encode_gbps", codec.encode.gbps},
                       {"decode_gbps", codec.decode.gbps},
@@ -77,23 +82,24 @@ Json to_json(const BenchFigures& figures, std::size_t elements, const BenchCodec
           {"codecs", codecs}};
 }
 
-void print_table(const BenchFigures& figures, std::size_t elements,
-                 const BenchCodecOptions& options, const Console& console) {
-  const auto text = [](const Speed& speed) {
+void print_table(const bench::BenchFigures& figures, std::size_t elements,
+                 const BenchCodecOptions& options, const console::Console& console) {
+  const auto text = [](const bench::Speed& speed) {
     return fmt::format("{:.2f} {:>7.2f}", speed.gbps, speed.memcpy_ratio);
   };
-  Table table({{.heading = "codec", .align = Table::Align::left},
-               {.heading = "bits/\nelement"},
-               {.heading = "times\nsmaller"},
-               {.heading = "relative\nerror"},
-               {.heading = "encode\nGB/s /memcpy"},
-               {.heading = "decode\nGB/s /memcpy"},
-               {.heading = "decode_add\nGB/s /memcpy"}});
+  console::Table table({{.heading = "codec", .align = console::Table::Align::left},
+                        {.heading = "bits/\nelement"},
+                        {.heading = "times\nsmaller"},
+                        {.heading = "relative\nerror"},
+                        {.heading = "encode\nGB/s /memcpy"},
+                        {.heading = "decode\nGB/s /memcpy"},
+                        {.heading = "decode_add\nGB/s /memcpy"}});
   for (std::size_t c = 0; c < figures.codecs.size(); ++c) {
-    const CodecFigures& codec = figures.codecs[c];
-    table.add_row({options.codecs[c], fixed(codec.bits_per_element, 3),
-                   fixed(32 / codec.bits_per_element, 1), significant(codec.relative_error, 3),
-                   text(codec.encode), text(codec.decode), text(codec.decode_add)});
+    const bench::CodecFigures& codec = figures.codecs[c];
+    table.add_row({options.codecs[c], console::fixed(codec.bits_per_element, 3),
+                   console::fixed(32 / codec.bits_per_element, 1),
+                   console::significant(codec.relative_error, 3), text(codec.encode),
+                   text(codec.decode), text(codec.decode_add)});
   }
   const std::size_t threads = options.bench.threads;
   const std::size_t rounds = options.bench.rounds;
@@ -103,20 +109,21 @@ void print_table(const BenchFigures& figures, std::size_t elements,
       "{} elements ({}), {} thread{}, median of {} round{}.\n"
       "Speeds are GB of floats in a second, and their ratio to memcpy, which runs at {:.2f} GB/s\n"
       "here; reading alone runs at {:.2f} GB/s.\n",
-      table.text(), thousands(elements), options.source(), threads, threads == 1 ? "" : "s", rounds,
-      rounds == 1 ? "" : "s", figures.memcpy_gbps, figures.read_gbps);
+      table.text(), console::thousands(elements), options.source(), threads,
+      threads == 1 ? "" : "s", rounds, rounds == 1 ? "" : "s", figures.memcpy_gbps,
+      figures.read_gbps);
 }
 
-void run(const BenchCodecOptions& options, const Console& console) {
-  Codecs codecs;
+void run(const BenchCodecOptions& options, const console::Console& console) {
+  bench::Codecs codecs;
   for (const std::string& spec : options.codecs) codecs.push_back(make_codec(spec));
-  const PageArray<float> tensor = make_tensor(options);
-  const BenchFigures figures = [&] {
-    Progress progress(console, "bench codec", bench_steps(codecs, options.bench));
-    return bench_codecs(tensor.span(), codecs, options.bench, progress);
+  const bench::PageArray<float> tensor = make_tensor(options);
+  const bench::BenchFigures figures = [&] {
+    console::Progress progress(console, "bench codec", bench::bench_steps(codecs, options.bench));
+    return bench::bench_codecs(tensor.span(), codecs, options.bench, progress);
   }();
   if (options.json) {
-    print_json(to_json(figures, tensor.span().size(), options), console);
+    console::print_json(to_json(figures, tensor.span().size(), options), console);
   } else {
     print_table(figures, tensor.span().size(), options, console);
   }
@@ -124,7 +131,7 @@ void run(const BenchCodecOptions& options, const Console& console) {
 
 }  // namespace
 
-void add_bench_codec_command(CLI::App& bench, const Console& console) {
+void add_bench_codec_command(CLI::App& bench, const console::Console& console) {
   auto* command = bench.add_subcommand("codec", "Speed, size and error of codecs, beside memcpy");
   auto options = std::make_shared<BenchCodecOptions>();
   command->add_option("--codec", options->codecs, "What to measure; may be given several times")

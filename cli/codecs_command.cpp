@@ -2,19 +2,23 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "bench/gradients.h"
 #include "cli/commands.h"
-#include "cli/format.h"
-#include "cli/gradients.h"
-#include "cli/json.h"
 #include "cli/options.h"
-#include "cli/table.h"
+#include "console/format.h"
+#include "console/json.h"
+#include "console/table.h"
 #include "gradwire/codec/codec.h"
 
 namespace gradwire::cli {
 namespace {
+
+using console::Json;
 
 struct CodecsOptions {
   std::size_t elements = 1'048'576;
@@ -30,7 +34,7 @@ struct CodecRow {
 // Encodes one tensor with every codec.
 std::vector<CodecRow> codec_rows(std::size_t elements) {
   std::vector<float> tensor(elements);
-  fill_gaussian({.seed = 1, .purpose = Purpose::data}, tensor);
+  bench::fill_gaussian({.seed = 1, .purpose = Purpose::data}, tensor);
   const Rng rng{.seed = 1};
   Workspace workspace;
   std::vector<std::byte> payload;
@@ -66,33 +70,34 @@ Json to_json(const std::vector<CodecRow>& rows, std::size_t elements) {
 std::string describe(const Guarantee& guarantee) {
   switch (guarantee.kind) {
     case Guarantee::Kind::unbiased:
-      return "unbiased, omega " + significant(guarantee.constant, 3);
+      return "unbiased, omega " + console::significant(guarantee.constant, 3);
     case Guarantee::Kind::contractive:
-      return "contractive, delta " + significant(guarantee.constant, 3);
+      return "contractive, delta " + console::significant(guarantee.constant, 3);
     case Guarantee::Kind::none:
       break;
   }
   return "none: " + guarantee.reason;
 }
 
-void print_table(const std::vector<CodecRow>& rows, std::size_t elements, const Console& console) {
-  Table table({{.heading = "codec", .align = Table::Align::left},
-               {.heading = "bits/element"},
-               {.heading = "guarantee", .align = Table::Align::left}});
+void print_table(const std::vector<CodecRow>& rows, std::size_t elements,
+                 const console::Console& console) {
+  console::Table table({{.heading = "codec", .align = console::Table::Align::left},
+                        {.heading = "bits/element"},
+                        {.heading = "guarantee", .align = console::Table::Align::left}});
   for (const CodecRow& row : rows) {
-    table.add_row({row.spec, fixed(row.bits_per_element, 3), describe(row.guarantee)});
+    table.add_row({row.spec, console::fixed(row.bits_per_element, 3), describe(row.guarantee)});
   }
   fmt::print(console.out,
              "{}\nunbiased:     E C(x) = x and E|C(x)|^2 <= (1 + omega)|x|^2\n"
              "contractive:  E|C(x) - x|^2 <= (1 - delta)|x|^2\n"
              "Bits and guarantees are those of {} elements; bits were measured on normal values.\n",
-             table.text(), thousands(elements));
+             table.text(), console::thousands(elements));
 }
 
-void run(const CodecsOptions& options, const Console& console) {
+void run(const CodecsOptions& options, const console::Console& console) {
   const std::vector<CodecRow> rows = codec_rows(options.elements);
   if (options.json) {
-    print_json(to_json(rows, options.elements), console);
+    console::print_json(to_json(rows, options.elements), console);
   } else {
     print_table(rows, options.elements, console);
   }
@@ -100,7 +105,7 @@ void run(const CodecsOptions& options, const Console& console) {
 
 }  // namespace
 
-void add_codecs_command(CLI::App& program, const Console& console) {
+void add_codecs_command(CLI::App& program, const console::Console& console) {
   auto* command = program.add_subcommand("codecs", "Every codec: its size and its guarantee");
   auto options = std::make_shared<CodecsOptions>();
   add_count_option(*command, "--elements", options->elements, kElementsMax,

@@ -2,44 +2,50 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 
 #include "cli/commands.h"
-#include "cli/json.h"
-#include "cli/launch.h"
+#include "cli/given_arguments.h"
 #include "cli/run_tables.h"
-#include "cli/train_runs.h"
+#include "cli/train_options.h"
+#include "console/json.h"
+#include "gradwire/core/usage_error.h"
 #include "report/read_runs.h"
+#include "session/train_runs.h"
 
 namespace gradwire::cli {
 namespace {
 
+using console::Json;
+
 struct CompareCommand {
-  TrainOptions options;
+  TrainArguments arguments;
   std::vector<std::string> methods = {"none", "natural", "natural | entropy",
                                       "ef(topk(1%) | natural)"};
 };
 
 // A directory of its own for each run.
-std::vector<RunPlan> make_plans(const CompareCommand& command,
-                                const std::filesystem::path& directory) {
-  std::vector<RunPlan> plans;
+std::vector<session::RunPlan> make_plans(const CompareCommand& command,
+                                         const std::filesystem::path& directory) {
+  std::vector<session::RunPlan> plans;
   std::set<std::string> names;
   for (const std::string& method : command.methods) {
-    std::string name = safe_name(method);
+    std::string name = session::safe_name(method);
     for (int copy = 2; !names.insert(name).second; ++copy) {
-      name = fmt::format("{}-{}", safe_name(method), copy);
+      name = fmt::format("{}-{}", session::safe_name(method), copy);
     }
     plans.push_back({method, directory / name});
   }
   return plans;
 }
 
-Json to_json(std::span<const FinishedRun> runs) {
+Json to_json(std::span<const session::FinishedRun> runs) {
   Json list = Json::array();
-  for (const FinishedRun& run : runs) {
+  for (const session::FinishedRun& run : runs) {
     Json entry = {{"directory", run.directory.filename().string()},
                   {"compression_ratio", record::compression_ratio(run.record)}};
     for (const record::Bandwidth& link : record::kBandwidths) {
@@ -53,30 +59,30 @@ Json to_json(std::span<const FinishedRun> runs) {
   return {{"runs", list}};
 }
 
-void print_divergence(const FinishedRun& run, const Console& console) {
+void print_divergence(const session::FinishedRun& run, const console::Console& console) {
   if (is_finite(run.record.final)) return;
   fmt::print(console.err, "gradwire: {} diverged: its last loss is not finite\n",
              run.record.method);
 }
 
-void run(const CompareCommand& command, const CLI::App& parsed, const Console& console) {
-  const TrainOptions& options = command.options;
-  check_options(options, command.methods);
-  const std::filesystem::path directory = output_directory(options, "compare");
-  const WorkerPlace place = find_place(options.workers);
+void run(const CompareCommand& command, const CLI::App& parsed, const console::Console& console) {
+  const session::TrainOptions& options = command.arguments.options;
+  check_arguments(command.arguments, command.methods);
+  const std::filesystem::path directory = session::output_directory(options, "compare");
+  const launch::Placement placement = launch::find_placement(options.workers);
   const auto plans = make_plans(command, directory);
   if (std::filesystem::exists(directory / record::kRunFile)) {
     throw UsageError(directory.string() + " holds a single run: give another --out");
   }
-  const auto runs = run_plans(options, plans, place, given_arguments(parsed), console);
+  const auto runs = session::run_plans(options, plans, placement, given_arguments(parsed), console);
   if (runs.empty()) return;  // another process reports
   const Json document = to_json(runs);
   record::write_json_file(directory / report::kCompareFile, document);
-  const std::filesystem::path page = write_page(directory);
-  if (options.json) {
-    print_json(document, console);
+  const std::filesystem::path page = session::write_page(directory);
+  if (command.arguments.json) {
+    console::print_json(document, console);
   } else {
-    for (const FinishedRun& run : runs) print_divergence(run, console);
+    for (const session::FinishedRun& run : runs) print_divergence(run, console);
     fmt::print(console.out, "{}\nThe runs are in {}\nThe page is {}\n", runs_table(runs),
                directory.string(), page.string());
   }
@@ -84,14 +90,14 @@ void run(const CompareCommand& command, const CLI::App& parsed, const Console& c
 
 }  // namespace
 
-void add_compare_command(CLI::App& program, const Console& console) {
+void add_compare_command(CLI::App& program, const console::Console& console) {
   auto* app = program.add_subcommand("compare", "The same training run for several methods");
   auto command = std::make_shared<CompareCommand>();
   app->add_option("--methods", command->methods, "A codec or a method; give it once for each")
       ->type_name("SPEC")
       ->allow_extra_args(false)
       ->capture_default_str();
-  add_train_options(*app, command->options);
+  add_train_options(*app, command->arguments);
   app->footer(
       "Example:\n"
       "  gradwire compare --model cnn --epochs 2 --methods none --methods natural \\\n"

@@ -2,17 +2,20 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/commands.h"
-#include "cli/format.h"
-#include "cli/json.h"
 #include "cli/options.h"
+#include "console/format.h"
+#include "console/json.h"
 #include "gradwire/codec/codec.h"
-#include "gradwire/core/thread_pool.h"
+#include "gradwire/core/usage_error.h"
+#include "gradwire/core/machine_threads.h"
 #include "gradwire/file/gw_file.h"
 #include "gradwire/file/tensor_file.h"
 
@@ -52,22 +55,22 @@ struct Summary {
   double ratio;  // of the floats to the .gw file
 };
 
-void report(const Summary& summary, const FileOptions& options, const Console& console) {
+void report(const Summary& summary, const FileOptions& options, const console::Console& console) {
   fmt::print(console.err, "{} {} with {}: {} bytes in, {} bytes out, ratio {}\n", summary.verb,
-             options.input, summary.spec, thousands(summary.bytes_in), thousands(summary.bytes_out),
-             fixed(summary.ratio, 2));
+             options.input, summary.spec, console::thousands(summary.bytes_in),
+             console::thousands(summary.bytes_out), console::fixed(summary.ratio, 2));
   if (!options.json) return;
-  print_json({{"input", options.input},
-              {"output", options.output},
-              {"spec", summary.spec},
-              {"elements", summary.elements},
-              {"bytes_in", summary.bytes_in},
-              {"bytes_out", summary.bytes_out},
-              {"ratio", summary.ratio}},
-             console);
+  console::print_json({{"input", options.input},
+                       {"output", options.output},
+                       {"spec", summary.spec},
+                       {"elements", summary.elements},
+                       {"bytes_in", summary.bytes_in},
+                       {"bytes_out", summary.bytes_out},
+                       {"ratio", summary.ratio}},
+                      console);
 }
 
-void run_encode(const FileOptions& options, const Console& console) {
+void run_encode(const FileOptions& options, const console::Console& console) {
   refuse_same_file(options);
   refuse_other_than_gw(options.output);
   const std::unique_ptr<const Codec> codec = make_codec(options.codec);
@@ -85,7 +88,7 @@ void run_encode(const FileOptions& options, const Console& console) {
          options, console);
 }
 
-void run_decode(const FileOptions& options, const Console& console) {
+void run_decode(const FileOptions& options, const console::Console& console) {
   refuse_same_file(options);
   check_tensor_path(options.output);
   const GwFile file = read_gw(options.input);
@@ -104,7 +107,7 @@ void run_decode(const FileOptions& options, const Console& console) {
 
 }  // namespace
 
-void add_encode_command(CLI::App& program, const Console& console) {
+void add_encode_command(CLI::App& program, const console::Console& console) {
   auto* command = program.add_subcommand("encode", "Write a tensor as a .gw file");
   auto options = std::make_shared<FileOptions>();
   command->add_option("IN", options->input, "A .f32 (raw little-endian floats) or .npy file")
@@ -128,7 +131,7 @@ void add_encode_command(CLI::App& program, const Console& console) {
   command->callback([options, &console] { run_encode(*options, console); });
 }
 
-void add_decode_command(CLI::App& program, const Console& console) {
+void add_decode_command(CLI::App& program, const console::Console& console) {
   auto* command = program.add_subcommand("decode", "Write a .gw file as a tensor again");
   auto options = std::make_shared<FileOptions>();
   command->add_option("IN", options->input, "A .gw file")->required()->type_name("");

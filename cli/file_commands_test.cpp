@@ -1,8 +1,8 @@
 // Tests of encode, decode and inspect.
 #include <numeric>
 
-#include "cli/format.h"
 #include "cli/test_program.h"
+#include "console/format.h"
 #include "gradwire/codec/codec.h"
 #include "gradwire/file/tensor_file.h"
 #include "gradwire/file/test_directory.h"
@@ -84,9 +84,9 @@ TEST_F(FileCommands, SeedDecidesTheBytesAndTheNumberOfThreadsDoesNot) {
 TEST_F(FileCommands, OneLineOnStderrSaysWhatWasDone) {
   const Outcome outcome = gradwire({"encode", "--codec", "fp16", npy, gw});
   const std::size_t bytes = read_text(gw).size();
-  EXPECT_EQ(outcome.err, "encoded " + npy + " with fp16: 4,000 bytes in, " + thousands(bytes) +
-                             " bytes out, ratio " + fixed(4000 / static_cast<double>(bytes), 2) +
-                             "\n");
+  EXPECT_EQ(outcome.err, "encoded " + npy + " with fp16: 4,000 bytes in, " +
+                             console::thousands(bytes) + " bytes out, ratio " +
+                             console::fixed(4000 / static_cast<double>(bytes), 2) + "\n");
 }
 
 TEST_F(FileCommands, JsonOfEncodeAndDecodeHasTheBytesAndTheRatio) {

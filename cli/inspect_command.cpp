@@ -2,18 +2,22 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/commands.h"
-#include "cli/format.h"
-#include "cli/json.h"
 #include "cli/options.h"
-#include "cli/table.h"
+#include "console/format.h"
+#include "console/json.h"
+#include "console/table.h"
 #include "gradwire/file/gw_file.h"
 
 namespace gradwire::cli {
 namespace {
+
+using console::Json;
 
 // Of a file with many frames only the first and last few are shown.
 constexpr std::size_t kFirstFrames = 8;
@@ -66,14 +70,14 @@ Json to_json(const GwFile& file) {
           {"frames", frames}};
 }
 
-Table frame_table(const std::vector<GwFrame>& frames, bool all) {
-  Table table({{.heading = "frame"},
-               {.heading = "offset\nbytes"},
-               {.heading = "first\nelement"},
-               {.heading = "elements"},
-               {.heading = "payload\nbytes"},
-               {.heading = "flags", .align = Table::Align::left},
-               {.heading = "checksum\n(verified)", .align = Table::Align::left}});
+console::Table frame_table(const std::vector<GwFrame>& frames, bool all) {
+  console::Table table({{.heading = "frame"},
+                        {.heading = "offset\nbytes"},
+                        {.heading = "first\nelement"},
+                        {.heading = "elements"},
+                        {.heading = "payload\nbytes"},
+                        {.heading = "flags", .align = console::Table::Align::left},
+                        {.heading = "checksum\n(verified)", .align = console::Table::Align::left}});
   const bool shortened = !all && frames.size() > kFirstFrames + kLastFrames;
   for (std::size_t i = 0; i < frames.size(); ++i) {
     if (shortened && i == kFirstFrames) {
@@ -82,15 +86,17 @@ Table frame_table(const std::vector<GwFrame>& frames, bool all) {
     }
     const auto& [byte_offset, frame] = frames[i];
     const std::vector<std::string> flags = flags_of(frame.header);
-    table.add_row({thousands(i), thousands(byte_offset), thousands(frame.header.first_element),
-                   thousands(frame.header.element_count), thousands(frame.payload.size()),
+    table.add_row({console::thousands(i), console::thousands(byte_offset),
+                   console::thousands(frame.header.first_element),
+                   console::thousands(frame.header.element_count),
+                   console::thousands(frame.payload.size()),
                    flags.empty() ? "-" : fmt::format("{}", fmt::join(flags, " ")),
                    fmt::format("{:016x}", frame.checksum)});
   }
   return table;
 }
 
-void print_text(const GwFile& file, bool all, const Console& console) {
+void print_text(const GwFile& file, bool all, const console::Console& console) {
   const GwHeader& header = file.view.header;
   fmt::print(console.out,
              "{}\n"
@@ -102,15 +108,16 @@ void print_text(const GwFile& file, bool all, const Console& console) {
              "  frames    {}, all checksums verified\n\n{}",
              file.path.string(), file.codec->spec(),
              header.shape ? fmt::format("({})", fmt::join(*header.shape, ", ")) : "not known",
-             thousands(header.element_count), thousands(file.bytes.size()), fixed(ratio(file), 2),
-             fixed(bits_per_element(file), 3), header.seed, thousands(file.view.frames.size()),
+             console::thousands(header.element_count), console::thousands(file.bytes.size()),
+             console::fixed(ratio(file), 2), console::fixed(bits_per_element(file), 3), header.seed,
+             console::thousands(file.view.frames.size()),
              frame_table(file.view.frames, all).text());
 }
 
-void run(const InspectOptions& options, const Console& console) {
+void run(const InspectOptions& options, const console::Console& console) {
   const GwFile file = read_gw(options.file);
   if (options.json) {
-    print_json(to_json(file), console);
+    console::print_json(to_json(file), console);
   } else {
     print_text(file, options.all, console);
   }
@@ -118,7 +125,7 @@ void run(const InspectOptions& options, const Console& console) {
 
 }  // namespace
 
-void add_inspect_command(CLI::App& program, const Console& console) {
+void add_inspect_command(CLI::App& program, const console::Console& console) {
   auto* command = program.add_subcommand("inspect", "What a .gw file holds, frame by frame");
   auto options = std::make_shared<InspectOptions>();
   command->add_option("FILE", options->file, "A .gw file")->required()->type_name("");

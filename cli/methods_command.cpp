@@ -2,17 +2,21 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/commands.h"
-#include "cli/json.h"
 #include "cli/options.h"
-#include "cli/table.h"
+#include "console/json.h"
+#include "console/table.h"
 #include "gradwire/method/method.h"
 
 namespace gradwire::cli {
 namespace {
+
+using console::Json;
 
 std::vector<std::string> split_list(const std::string& text) {
   std::vector<std::string> parts;
@@ -38,11 +42,11 @@ Json to_json(const std::vector<MethodExample>& examples) {
   return {{"methods", methods}};
 }
 
-void print_table(const std::vector<MethodExample>& examples, const Console& console) {
-  Table table({{.heading = "method", .align = Table::Align::left},
-               {.heading = "memory", .align = Table::Align::left},
-               {.heading = "topologies", .align = Table::Align::left},
-               {.heading = "what it does", .align = Table::Align::left}});
+void print_table(const std::vector<MethodExample>& examples, const console::Console& console) {
+  console::Table table({{.heading = "method", .align = console::Table::Align::left},
+                        {.heading = "memory", .align = console::Table::Align::left},
+                        {.heading = "topologies", .align = console::Table::Align::left},
+                        {.heading = "what it does", .align = console::Table::Align::left}});
   for (const MethodExample& example : examples) {
     table.add_row({example.spec, example.memory(), example.topologies, example.what});
   }
@@ -56,7 +60,7 @@ void print_table(const std::vector<MethodExample>& examples, const Console& cons
 
 }  // namespace
 
-void add_methods_command(CLI::App& program, const Console& console) {
+void add_methods_command(CLI::App& program, const console::Console& console) {
   auto* app = program.add_subcommand(
       "methods", "List the methods with their memory and the topologies they run on");
   auto json = std::make_shared<bool>(false);
@@ -64,7 +68,7 @@ void add_methods_command(CLI::App& program, const Console& console) {
   app->footer("Example:\n  gradwire methods --json");
   app->callback([json, &console] {
     const std::vector<MethodExample> examples = example_methods();
-    *json ? print_json(to_json(examples), console) : print_table(examples, console);
+    *json ? console::print_json(to_json(examples), console) : print_table(examples, console);
   });
 }
 

@@ -10,10 +10,6 @@
 
 namespace gradwire::cli {
 
-std::size_t machine_threads() {
-  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kThreadsMax);
-}
-
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
   const auto normalise = [least, most](std::string& text) {
     std::uint64_t number = 0;

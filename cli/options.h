@@ -11,9 +11,6 @@ namespace gradwire::cli {
 inline constexpr std::size_t kElementsMax = std::size_t{1} << 40;
 inline constexpr std::size_t kThreadsMax = 1024;
 
-// The number of threads that the machine runs at once.
-std::size_t machine_threads();
-
 // For Option::transform: takes decimal digits only. CLI11 by itself reads "-1" as 2^64 - 1, and
 // "010" as 8.
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);

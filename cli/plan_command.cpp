@@ -2,24 +2,30 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/commands.h"
-#include "cli/format.h"
-#include "cli/json.h"
 #include "cli/options.h"
-#include "cli/progress.h"
-#include "cli/table.h"
+#include "console/format.h"
+#include "console/json.h"
+#include "console/progress.h"
+#include "console/table.h"
+#include "gradwire/core/error.h"
+#include "gradwire/core/usage_error.h"
 #include "gradwire/kernel/sums.h"
 #include "gradwire/method/lgreco/layer_plan.h"
 #include "record/gradient_files.h"
 
 namespace gradwire::cli {
 namespace {
+
+using console::Json;
 
 struct PlanCommandOptions {
   std::vector<std::filesystem::path> gradients;
@@ -70,7 +76,7 @@ void add_costs(const LayerCosts& one, double share, LayerCosts& sum) {
 }
 
 Layers measure(const PlanCommandOptions& options, const Candidates& candidates,
-               const Console& console) {
+               const console::Console& console) {
   const std::vector<MethodTensor> tensors = record::read_shapes(options.shapes);
   Layers layers;
   for (const MethodTensor& tensor : tensors) {
@@ -86,7 +92,7 @@ Layers measure(const PlanCommandOptions& options, const Candidates& candidates,
                 ": no tensor has two dimensions and 256 elements, so there is nothing to plan");
   }
   const double share = 1 / static_cast<double>(options.gradients.size());
-  Progress progress(console, "plan", options.gradients.size() * layers.tensors.size());
+  console::Progress progress(console, "plan", options.gradients.size() * layers.tensors.size());
   for (const std::filesystem::path& path : options.gradients) {
     const std::vector<float> values = record::read_gradients(path, tensors);
     std::size_t offset = 0;
@@ -153,25 +159,26 @@ Json to_json(const Planned& planned) {
 }
 
 void print_table(const Planned& planned, const PlanCommandOptions& options,
-                 const Console& console) {
+                 const console::Console& console) {
   const std::string uniform = planned.candidates.all[planned.candidates.uniform].spec;
-  Table table({{.heading = "layer", .align = Table::Align::left},
-               {.heading = "elements"},
-               {.heading = "by", .align = Table::Align::left},
-               {.heading = "bytes"},
-               {.heading = "relative\nerror"},
-               {.heading = uniform + "\nbytes"},
-               {.heading = "relative\nerror"}});
+  console::Table table({{.heading = "layer", .align = console::Table::Align::left},
+                        {.heading = "elements"},
+                        {.heading = "by", .align = console::Table::Align::left},
+                        {.heading = "bytes"},
+                        {.heading = "relative\nerror"},
+                        {.heading = uniform + "\nbytes"},
+                        {.heading = "relative\nerror"}});
   for (std::size_t i = 0; i < planned.layers.tensors.size(); ++i) {
     const LayerCosts& costs = planned.layers.costs[i];
     const CandidateCost& by_uniform =
         *costs.by_candidate[uniform_choice(planned.candidates, costs)];
     const auto relative = [&](const CandidateCost& cost) {
-      return significant(std::sqrt(cost.squared_error / costs.squared_norm), 3);
+      return console::significant(std::sqrt(cost.squared_error / costs.squared_norm), 3);
     };
-    table.add_row({planned.layers.tensors[i].name, thousands(planned.layers.tensors[i].elements()),
-                   planned.choice(i).spec, fixed(planned.cost(i).bytes, 0),
-                   relative(planned.cost(i)), fixed(by_uniform.bytes, 0), relative(by_uniform)});
+    table.add_row({planned.layers.tensors[i].name,
+                   console::thousands(planned.layers.tensors[i].elements()), planned.choice(i).spec,
+                   console::fixed(planned.cost(i).bytes, 0), relative(planned.cost(i)),
+                   console::fixed(by_uniform.bytes, 0), relative(by_uniform)});
   }
   const LayerPlan& plan = planned.plan;
   fmt::print(console.out,
@@ -182,25 +189,27 @@ void print_table(const Planned& planned, const PlanCommandOptions& options,
              "{} elements of one dimension or in small tensors are sent as they are, and are in "
              "neither count.\n"
              "Planned in {} ms; {}.\n",
-             table.text(), fixed(plan.bytes, 0), fixed(plan.uniform_bytes, 0), uniform,
+             table.text(), console::fixed(plan.bytes, 0), console::fixed(plan.uniform_bytes, 0),
+             uniform,
              plan.bytes <= plan.uniform_bytes
-                 ? significant(plan.uniform_bytes / plan.bytes, 3) + " times smaller"
-                 : significant(plan.bytes / plan.uniform_bytes, 3) + " times larger",
+                 ? console::significant(plan.uniform_bytes / plan.bytes, 3) + " times smaller"
+                 : console::significant(plan.bytes / plan.uniform_bytes, 3) + " times larger",
              options.error == "norms"     ? "sum of norms"
              : options.error == "squares" ? "sum of squares"
                                           : "sum of norms in the long run",
-             significant(plan.error, 4), significant(plan.uniform_error, 4),
+             console::significant(plan.error, 4), console::significant(plan.uniform_error, 4),
              options.error == "lag"
                  ? ""
                  : fmt::format("While training, lgreco plans by --error lag if nobody says: {} "
                                "bytes.\n",
-                               fixed(planned.by_lag.bytes, 0)),
-             thousands(planned.layers.elements_left_out), significant(planned.plan_ms, 3),
+                               console::fixed(planned.by_lag.bytes, 0)),
+             console::thousands(planned.layers.elements_left_out),
+             console::significant(planned.plan_ms, 3),
              plan.is_exact ? "no plan of these candidates is smaller"
                            : "smaller plans may exist, by very little");
 }
 
-void run(const PlanCommandOptions& options, const Console& console) {
+void run(const PlanCommandOptions& options, const console::Console& console) {
   Planned planned;
   planned.candidates = read_candidates(options);
   planned.layers = measure(options, planned.candidates, console);
@@ -215,7 +224,7 @@ void run(const PlanCommandOptions& options, const Console& console) {
   planned.by_lag = plan_layers(planned.candidates, planned.layers.costs,
                                {.measure = ErrorMeasure::lag, .alpha = options.alpha});
   if (options.json) {
-    print_json(to_json(planned), console);
+    console::print_json(to_json(planned), console);
   } else {
     print_table(planned, options, console);
   }
@@ -223,7 +232,7 @@ void run(const PlanCommandOptions& options, const Console& console) {
 
 }  // namespace
 
-void add_plan_command(CLI::App& program, const Console& console) {
+void add_plan_command(CLI::App& program, const console::Console& console) {
   auto* command = program.add_subcommand(
       "plan", "Which layer should be sent by what, for recorded gradients (L-GreCo)");
   auto options = std::make_shared<PlanCommandOptions>();

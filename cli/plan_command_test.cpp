@@ -1,4 +1,4 @@
-#include "cli/gradients.h"
+#include "bench/gradients.h"
 #include "cli/test_program.h"
 #include "gradwire/file/test_directory.h"
 #include "gtest/gtest.h"
@@ -16,7 +16,7 @@ class PlanCommand : public testing::Test {
         {"conv", {32, 27}}, {"bias", {32}}, {"wide", {64, 128}}, {"last", {10, 64}}};
     record::write_shapes(shapes, tensors);
     std::vector<float> values(32 * 27 + 32 + 64 * 128 + 640);
-    fill_gradients({.seed = 1, .purpose = Purpose::data}, values);
+    bench::fill_gradients({.seed = 1, .purpose = Purpose::data}, values);
     record::write_gradients(gradients, std::vector<std::span<const float>>{values});
   }
 

@@ -12,8 +12,10 @@
 
 #include "cli/commands.h"
 #include "gradwire/codec/spec.h"
-#include "gradwire/core/error.h"
+#include "gradwire/core/usage_error.h"
 #include "gradwire/transport/transport.h"
+#include "launch/exit_codes.h"
+#include "launch/stop_request.h"
 #include "learned/lgc.h"
 
 namespace gradwire::cli {
@@ -56,19 +58,19 @@ std::string unknown_argument(const CLI::App& command, const std::string& argumen
                      nearest ? fmt::format("; did you mean '{}'?", *nearest) : "");
 }
 
-int wrong_usage(const CLI::App& program, std::string_view what, const Console& console) {
+int wrong_usage(const CLI::App& program, std::string_view what, const console::Console& console) {
   fmt::print(console.err, "gradwire: {}\n'{} --help' shows how it is used\n", what,
              call_of(innermost(program)));
   return kWrongUsage;
 }
 
-int failed(std::string_view what, const Console& console) {
+int failed(std::string_view what, const console::Console& console) {
   fmt::print(console.err, "gradwire: {}\n", what);
   return kFailed;
 }
 
 // Parses, which also runs the command.
-int parse(CLI::App& program, std::vector<std::string> arguments, const Console& console) {
+int parse(CLI::App& program, std::vector<std::string> arguments, const console::Console& console) {
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     program.parse(std::move(arguments));
@@ -97,7 +99,7 @@ int parse(CLI::App& program, std::vector<std::string> arguments, const Console& 
   return kDone;
 }
 
-int run(std::vector<std::string> arguments, const Console& console) {
+int run(std::vector<std::string> arguments, const console::Console& console) {
   CLI::App program("Gradients in fewer bytes, at the speed of memory.", "gradwire");
   program.set_version_flag("--version", "gradwire " GRADWIRE_VERSION);
   program.footer(
@@ -124,18 +126,18 @@ int run(std::vector<std::string> arguments, const Console& console) {
 
 }  // namespace
 
-int run_program(std::vector<std::string> arguments, const Console& console) {
+int run_program(std::vector<std::string> arguments, const console::Console& console) {
   learned::register_lgc();
   try {
     return run(std::move(arguments), console);
   } catch (const std::bad_alloc&) {
     return failed("not enough memory: try fewer elements or threads", console);
-  } catch (const Stopped& stopped) {
+  } catch (const launch::Stopped& stopped) {
     if (*stopped.what() != '\0') fmt::print(console.err, "gradwire: {}\n", stopped.what());
-    return kStopped;
+    return launch::kStopped;
   } catch (const PeerError& error) {
     failed(error.what(), console);
-    return std::getenv(kWorkerVariable) != nullptr ? kLostPeer : kFailed;
+    return std::getenv(launch::kWorkerVariable) != nullptr ? launch::kLostPeer : kFailed;
   } catch (const std::exception& error) {
     return failed(error.what(), console);
   }

@@ -2,14 +2,15 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <ostream>
 
 #include "cli/commands.h"
-#include "cli/format.h"
-#include "cli/json.h"
 #include "cli/options.h"
+#include "console/format.h"
+#include "console/json.h"
 #include "report/page.h"
 #include "report/read_runs.h"
 
@@ -28,18 +29,18 @@ std::filesystem::path page_path(const ReportOptions& options) {
   return options.directories.front() / report::kPageFile;
 }
 
-void run(const ReportOptions& options, const Console& console) {
+void run(const ReportOptions& options, const console::Console& console) {
   const std::vector<report::Run> runs = report::read_runs(options.directories);
   const std::filesystem::path page = page_path(options);
   report::write_page(page, runs);
-  fmt::print(console.err, "wrote {}: {} run{}\n", page.string(), thousands(runs.size()),
+  fmt::print(console.err, "wrote {}: {} run{}\n", page.string(), console::thousands(runs.size()),
              runs.size() == 1 ? "" : "s");
-  if (options.json) print_json({{"page", page.string()}, {"runs", runs.size()}}, console);
+  if (options.json) console::print_json({{"page", page.string()}, {"runs", runs.size()}}, console);
 }
 
 }  // namespace
 
-void add_report_command(CLI::App& program, const Console& console) {
+void add_report_command(CLI::App& program, const console::Console& console) {
   auto* app = program.add_subcommand("report", "The page again from run records");
   auto options = std::make_shared<ReportOptions>();
   app->add_option("DIR", options->directories, "Directories of runs, or of comparisons")

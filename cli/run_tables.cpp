@@ -5,8 +5,8 @@
 #include <cmath>
 #include <functional>
 
-#include "cli/format.h"
-#include "cli/table.h"
+#include "console/format.h"
+#include "console/table.h"
 #include "record/prediction.h"
 
 namespace gradwire::cli {
@@ -14,22 +14,25 @@ namespace {
 
 double or_nothing(const std::optional<double>& number) { return number.value_or(std::nan("")); }
 
-std::string megabytes(std::uint64_t bytes) { return fixed(static_cast<double>(bytes) * 1e-6, 3); }
+std::string megabytes(std::uint64_t bytes) {
+  return console::fixed(static_cast<double>(bytes) * 1e-6, 3);
+}
 
-bool is_network(const FinishedRun& run) { return run.record.final.test_loss.has_value(); }
+bool is_network(const session::FinishedRun& run) { return run.record.final.test_loss.has_value(); }
 
-std::string convex_steps_table(const FinishedRun& run) {
-  Table table({{.heading = "step"},
-               {.heading = "f - f*"},
-               {.heading = "MB sent\nper worker"},
-               {.heading = "bits per\ncoordinate"}});
+std::string convex_steps_table(const session::FinishedRun& run) {
+  console::Table table({{.heading = "step"},
+                        {.heading = "f - f*"},
+                        {.heading = "MB sent\nper worker"},
+                        {.heading = "bits per\ncoordinate"}});
   std::uint64_t bytes_up = 0;
   std::uint64_t message_bytes = 0;
   const auto add = [&](std::uint64_t step, const record::Metrics& metrics) {
-    table.add_row(
-        {thousands(step), significant(or_nothing(metrics.gap), 3), megabytes(bytes_up),
-         fixed(8 * static_cast<double>(message_bytes) / static_cast<double>(run.record.parameters),
-               1)});
+    table.add_row({console::thousands(step), console::significant(or_nothing(metrics.gap), 3),
+                   megabytes(bytes_up),
+                   console::fixed(8 * static_cast<double>(message_bytes) /
+                                      static_cast<double>(run.record.parameters),
+                                  1)});
   };
   add(0, run.record.start);
   for (const record::StepRecord& step : run.steps) {
@@ -40,13 +43,13 @@ std::string convex_steps_table(const FinishedRun& run) {
   return table.text();
 }
 
-std::string network_steps_table(const FinishedRun& run) {
-  Table table({{.heading = "step"},
-               {.heading = "loss"},
-               {.heading = "test loss"},
-               {.heading = "accuracy"},
-               {.heading = "MB sent\nper worker"},
-               {.heading = "seconds"}});
+std::string network_steps_table(const session::FinishedRun& run) {
+  console::Table table({{.heading = "step"},
+                        {.heading = "loss"},
+                        {.heading = "test loss"},
+                        {.heading = "accuracy"},
+                        {.heading = "MB sent\nper worker"},
+                        {.heading = "seconds"}});
   std::uint64_t bytes_up = 0;
   double seconds = 0;
   double loss = 0;  // since the last row
@@ -57,53 +60,58 @@ std::string network_steps_table(const FinishedRun& run) {
     loss += or_nothing(step.metrics.loss);
     ++losses;
     if (!step.metrics.test_loss) continue;
-    table.add_row({thousands(step.step), significant(loss / static_cast<double>(losses), 4),
-                   significant(*step.metrics.test_loss, 4),
-                   fixed(100 * or_nothing(step.metrics.accuracy), 2) + "%", megabytes(bytes_up),
-                   fixed(seconds, 1)});
+    table.add_row({console::thousands(step.step),
+                   console::significant(loss / static_cast<double>(losses), 4),
+                   console::significant(*step.metrics.test_loss, 4),
+                   console::fixed(100 * or_nothing(step.metrics.accuracy), 2) + "%",
+                   megabytes(bytes_up), console::fixed(seconds, 1)});
     loss = 0;
     losses = 0;
   }
   return table.text();
 }
 
-std::vector<std::string> quality_cells(const FinishedRun& run) {
+std::vector<std::string> quality_cells(const session::FinishedRun& run) {
   const record::Metrics& final = run.record.final;
-  if (!is_network(run)) return {significant(or_nothing(final.gap), 3)};
-  return {significant(or_nothing(final.loss), 4), significant(*final.test_loss, 4),
-          fixed(100 * or_nothing(final.accuracy), 2) + "%"};
+  if (!is_network(run)) return {console::significant(or_nothing(final.gap), 3)};
+  return {console::significant(or_nothing(final.loss), 4),
+          console::significant(*final.test_loss, 4),
+          console::fixed(100 * or_nothing(final.accuracy), 2) + "%"};
 }
 
-std::vector<std::string> byte_cells(const FinishedRun& run) {
+std::vector<std::string> byte_cells(const session::FinishedRun& run) {
   const record::RunRecord& record = run.record;
   const auto all = static_cast<double>(record.uploads + record.uploads_skipped);
   return {megabytes(record.bytes_up_per_worker), megabytes(record.bytes_down_per_worker),
-          significant(record::compression_ratio(record), 3),
-          fixed(all > 0 ? 100 * static_cast<double>(record.uploads_skipped) / all : 0, 0) + "%"};
+          console::significant(record::compression_ratio(record), 3),
+          console::fixed(all > 0 ? 100 * static_cast<double>(record.uploads_skipped) / all : 0, 0) +
+              "%"};
 }
 
-std::vector<std::string> time_cells(const FinishedRun& run) {
+std::vector<std::string> time_cells(const session::FinishedRun& run) {
   const record::RunRecord& record = run.record;
   const auto steps = static_cast<double>(record.steps);
   std::vector<std::string> cells;
   for (const double seconds : {record.seconds.compute, record.seconds.encode,
                                record.seconds.exchange, record.seconds.decode}) {
-    cells.push_back(fixed(1e3 * seconds / steps, 2));
+    cells.push_back(console::fixed(1e3 * seconds / steps, 2));
   }
   for (const record::Bandwidth& link : record::kBandwidths) {
-    cells.push_back(fixed(1e3 * record::predicted_step_seconds(record, link.bits_per_second), 1));
+    cells.push_back(
+        console::fixed(1e3 * record::predicted_step_seconds(record, link.bits_per_second), 1));
   }
   return cells;
 }
 
 using Cells = std::vector<std::string>;
 
-std::string make_table(std::span<const FinishedRun> runs, const Cells& headings,
-                       const std::function<Cells(const FinishedRun&)>& cells_of) {
-  std::vector<Table::Column> columns = {{.heading = "method", .align = Table::Align::left}};
+std::string make_table(std::span<const session::FinishedRun> runs, const Cells& headings,
+                       const std::function<Cells(const session::FinishedRun&)>& cells_of) {
+  std::vector<console::Table::Column> columns = {
+      {.heading = "method", .align = console::Table::Align::left}};
   for (const std::string& heading : headings) columns.push_back({heading});
-  Table table(std::move(columns));
-  for (const FinishedRun& run : runs) {
+  console::Table table(std::move(columns));
+  for (const session::FinishedRun& run : runs) {
     Cells cells = cells_of(run);
     cells.insert(cells.begin(), run.record.method);
     table.add_row(std::move(cells));
@@ -113,7 +121,7 @@ std::string make_table(std::span<const FinishedRun> runs, const Cells& headings,
 
 }  // namespace
 
-std::string steps_table(const FinishedRun& run) {
+std::string steps_table(const session::FinishedRun& run) {
   return is_network(run) ? network_steps_table(run) : convex_steps_table(run);
 }
 
@@ -121,7 +129,7 @@ bool is_finite(const record::Metrics& final) {
   return std::isfinite(or_nothing(final.test_loss ? final.test_loss : final.loss));
 }
 
-std::string runs_table(std::span<const FinishedRun> runs) {
+std::string runs_table(std::span<const session::FinishedRun> runs) {
   const bool are_networks = !runs.empty() && is_network(runs.front());
   Cells results = are_networks ? Cells{"loss", "test\nloss", "accuracy"} : Cells{"f - f*"};
   for (const char* heading : {"MB sent\na worker", "MB\nreceived", "ratio", "uploads\nskipped"}) {
@@ -132,7 +140,7 @@ std::string runs_table(std::span<const FinishedRun> runs) {
     times.push_back(fmt::format("predicted:\n{}", link.name));
   }
   return make_table(runs, results,
-                    [](const FinishedRun& run) {
+                    [](const session::FinishedRun& run) {
                       Cells cells = quality_cells(run);
                       for (auto& cell : byte_cells(run)) cells.push_back(std::move(cell));
                       return cells;

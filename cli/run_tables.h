@@ -4,17 +4,17 @@
 #include <span>
 #include <string>
 
-#include "cli/run_directory.h"
+#include "session/run_directory.h"
 
 namespace gradwire::cli {
 
 // One run over its steps: a row wherever somebody looked at the model.
-std::string steps_table(const FinishedRun& run);
+std::string steps_table(const session::FinishedRun& run);
 
 // Whether the model that a run left can be told from one that diverged.
 bool is_finite(const record::Metrics& final);
 
 // Runs side by side, a row for each: what they came to and sent, and then where the time went.
-std::string runs_table(std::span<const FinishedRun> runs);
+std::string runs_table(std::span<const session::FinishedRun> runs);
 
 }  // namespace gradwire::cli

@@ -1,14 +1,18 @@
 // For tests: calls the program in this process, and keeps what it writes.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "cli/json.h"
 #include "cli/program.h"
+#include "console/json.h"
+#include "gradwire/file/test_text.h"
 
 namespace gradwire::cli {
+
+using console::Json;
 
 struct Outcome {
   int exit_code = 0;
@@ -24,10 +28,6 @@ inline Outcome gradwire(std::vector<std::string> arguments) {
   std::ostringstream err;
   const int exit_code = run_program(std::move(arguments), {.out = out, .err = err});
   return {exit_code, out.str(), err.str()};
-}
-
-inline bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 // The names of an object's fields, in order.

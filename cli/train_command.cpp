@@ -2,29 +2,31 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
 #include "cli/commands.h"
-#include "cli/format.h"
-#include "cli/json.h"
-#include "cli/launch.h"
+#include "cli/given_arguments.h"
 #include "cli/run_tables.h"
-#include "cli/train_runs.h"
+#include "cli/train_options.h"
+#include "console/format.h"
+#include "console/json.h"
+#include "session/train_runs.h"
 
 namespace gradwire::cli {
 namespace {
 
 struct TrainCommand {
-  TrainOptions options;
+  TrainArguments arguments;
   std::string method = "none";
 };
 
 // "cnn on fashion-mnist (60,000 samples), natural by 4 workers (in-process, scatter), split iid."
-std::string describe(const FinishedRun& run, const TrainOptions& options) {
+std::string describe(const session::FinishedRun& run, const session::TrainOptions& options) {
   const record::Json& how = run.record.configuration;
   const auto text = [&](const char* field) { return how.at(field).get<std::string>(); };
-  const auto count = [&](const char* field) { return thousands(how.at(field)); };
+  const auto count = [&](const char* field) { return console::thousands(how.at(field)); };
   const std::size_t workers = run.record.workers;
   const std::string who =
       fmt::format("{} by {} worker{} ({}, {}), split {}", run.record.method, workers,
@@ -36,15 +38,17 @@ std::string describe(const FinishedRun& run, const TrainOptions& options) {
         "The step is {}, l2 is {}, R is {}; f* is known to {}{}.\n",
         text("model"), text("data"), count("rows"), count("features"), who,
         options.batch ? fmt::format("batches of {}", *options.batch) : "full batch",
-        significant(how.at("learning_rate"), 4), significant(how.at("l2"), 4), text("regulariser"),
-        significant(optimum.at("error"), 1), optimum.at("is_proven") ? "" : " (an estimate)");
+        console::significant(how.at("learning_rate"), 4), console::significant(how.at("l2"), 4),
+        text("regulariser"), console::significant(optimum.at("error"), 1),
+        optimum.at("is_proven") ? "" : " (an estimate)");
   }
   return fmt::format(
       "{} ({} parameters) on {} ({} samples), {}, batches of {}.\n"
       "{}, rate {} ({}). A ring of 32-bit floats sends {} times as much.\n",
-      text("model"), thousands(run.record.parameters), text("data"), count("train_samples"), who,
-      count("batch"), text("optimiser"), significant(how.at("learning_rate"), 4), text("schedule"),
-      significant(record::compression_ratio(run.record), 3));
+      text("model"), console::thousands(run.record.parameters), text("data"),
+      count("train_samples"), who, count("batch"), text("optimiser"),
+      console::significant(how.at("learning_rate"), 4), text("schedule"),
+      console::significant(record::compression_ratio(run.record), 3));
 }
 
 // How often a method planned, and what that took.
@@ -62,7 +66,7 @@ std::string describe_plans(const record::RunRecord& run) {
   }
   const double share = run.seconds.total > 0 ? seconds / run.seconds.total : 0;
   return fmt::format("{} plan{}; statistics and planning took {}% of the time of rank 0.\n", made,
-                     made == 1 ? "" : "s", significant(100 * share, 2));
+                     made == 1 ? "" : "s", console::significant(100 * share, 2));
 }
 
 // What a method that learns a code came to.
@@ -71,36 +75,37 @@ std::string describe_code(const record::RunRecord& run) {
   const record::Json& phases = run.code.at("phases");
   if (phases.at("coded") == 0) {
     return fmt::format("The code was never used: {} steps with exact values were not enough.\n",
-                       thousands(phases.at("sparse").get<std::uint64_t>()));
+                       console::thousands(phases.at("sparse").get<std::uint64_t>()));
   }
   const record::Json& error = run.code.at("mean_error");
   const double seconds = 1e-3 * run.code.at("learn_ms").get<double>();
   const double share = run.seconds.total > 0 ? seconds / run.seconds.total : 0;
-  return fmt::format("A step by the code sent {} kB{}; learning took {}% of the time of rank 0.\n",
-                     significant(1e-3 * run.code.at("coded_bytes_per_step").get<double>(), 3),
-                     error.is_null() ? ""
-                                     : fmt::format(" and lost {} of the mean's norm",
-                                                   significant(error.get<double>(), 2)),
-                     significant(100 * share, 2));
+  return fmt::format(
+      "A step by the code sent {} kB{}; learning took {}% of the time of rank 0.\n",
+      console::significant(1e-3 * run.code.at("coded_bytes_per_step").get<double>(), 3),
+      error.is_null() ? ""
+                      : fmt::format(" and lost {} of the mean's norm",
+                                    console::significant(error.get<double>(), 2)),
+      console::significant(100 * share, 2));
 }
 
-void print_run(const FinishedRun& run, const TrainOptions& options,
-               const std::filesystem::path& page, const Console& console) {
+void print_run(const session::FinishedRun& run, const session::TrainOptions& options,
+               const std::filesystem::path& page, const console::Console& console) {
   fmt::print(console.out, "{}\n{}", steps_table(run), describe(run, options));
   fmt::print(console.out, "{}{}", describe_plans(run.record), describe_code(run.record));
   if (run.record.poisoned > 0) {
     fmt::print(console.out, "{} steps met a NaN or an infinity and changed nothing.\n",
-               thousands(run.record.poisoned));
+               console::thousands(run.record.poisoned));
   }
   const std::uint64_t resumed_from = run.record.configuration.at("resumed_from");
   if (resumed_from > 0) {
-    fmt::print(console.out, "It went on after step {}.\n", thousands(resumed_from));
+    fmt::print(console.out, "It went on after step {}.\n", console::thousands(resumed_from));
   }
   fmt::print(console.out, "The run is in {}\nThe page is {}\n", run.directory.string(),
              page.string());
 }
 
-void check_converged(const FinishedRun& run, const TrainOptions& options) {
+void check_converged(const session::FinishedRun& run, const session::TrainOptions& options) {
   if (is_finite(run.record.final)) return;
   throw Error(
       fmt::format("the run diverged: its last loss is not finite. Take a shorter {}; its record is "
@@ -108,17 +113,18 @@ void check_converged(const FinishedRun& run, const TrainOptions& options) {
                   options.is_convex() ? "--step" : "--learning-rate", run.directory.string()));
 }
 
-void run(const TrainCommand& command, const CLI::App& parsed, const Console& console) {
-  const TrainOptions& options = command.options;
-  check_options(options, {command.method});
-  const RunPlan plan{command.method, output_directory(options, command.method)};
-  const WorkerPlace place = find_place(options.workers);
-  const auto runs = run_plans(options, {&plan, 1}, place, given_arguments(parsed), console);
+void run(const TrainCommand& command, const CLI::App& parsed, const console::Console& console) {
+  const session::TrainOptions& options = command.arguments.options;
+  check_arguments(command.arguments, {command.method});
+  const session::RunPlan plan{command.method, session::output_directory(options, command.method)};
+  const launch::Placement placement = launch::find_placement(options.workers);
+  const auto runs =
+      session::run_plans(options, {&plan, 1}, placement, given_arguments(parsed), console);
   if (runs.empty()) return;  // another process reports
-  const FinishedRun& done = runs.front();
-  const std::filesystem::path page = write_page(done.directory);
-  if (options.json) {
-    print_json(to_json(done.record), console);
+  const session::FinishedRun& done = runs.front();
+  const std::filesystem::path page = session::write_page(done.directory);
+  if (command.arguments.json) {
+    console::print_json(to_json(done.record), console);
   } else {
     print_run(done, options, page, console);
   }
@@ -127,13 +133,13 @@ void run(const TrainCommand& command, const CLI::App& parsed, const Console& con
 
 }  // namespace
 
-void add_train_command(CLI::App& program, const Console& console) {
+void add_train_command(CLI::App& program, const console::Console& console) {
   auto* app = program.add_subcommand("train", "One training run, with its record and a page");
   auto command = std::make_shared<TrainCommand>();
   app->add_option("--method", command->method, "How gradients are averaged: a codec or a method")
       ->type_name("SPEC")
       ->capture_default_str();
-  add_train_options(*app, command->options);
+  add_train_options(*app, command->arguments);
   app->footer(
       "Examples:\n"
       "  gradwire train --model cnn --data fashion-mnist --method 'ef(topk(1%) | natural)'\n"

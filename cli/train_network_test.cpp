@@ -7,6 +7,7 @@
 #include "gradwire/core/random.h"
 #include "gradwire/transport/mpi.h"
 #include "gtest/gtest.h"
+#include "launch/exit_codes.h"
 #include "record/checkpoint_directory.h"
 #include "record/step_records.h"
 
@@ -218,7 +219,7 @@ TEST_F(TrainNetwork, CtrlCWritesACheckpointAndSaysHowToGoOn) {
     const Outcome stopped = in_a_process("setsid " + run + " & until [ -s " + out_ +
                                          "/steps.jsonl ]; do sleep 0.05; done; "
                                          "kill -INT -$!; wait $!");
-    EXPECT_EQ(stopped.exit_code, kStopped) << stopped.err;
+    EXPECT_EQ(stopped.exit_code, launch::kStopped) << stopped.err;
     EXPECT_TRUE(contains(stopped.err, "stopped after step ")) << stopped.err;
     EXPECT_TRUE(contains(stopped.err, "Go on with\n  gradwire train ")) << stopped.err;
     EXPECT_TRUE(contains(stopped.err, "--method 'ef(topk(1%))'")) << stopped.err;

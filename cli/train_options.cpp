@@ -2,27 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <limits>
 
-#include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/worker_options.h"
 #include "convex/problem.h"
-#include "convex/regulariser.h"
 #include "convex/step_size.h"
-#include "data/split.h"
-#include "gradwire/codec/spec.h"
-#include "gradwire/method/method.h"
+#include "gradwire/core/error.h"
+#include "gradwire/core/usage_error.h"
 #include "train/gradient_recorder.h"
-#include "train/model.h"
-#include "train/optimiser.h"
-#include "train/schedule.h"
 
 namespace gradwire::cli {
 namespace {
 
 constexpr std::size_t kBatchMax = 1'000'000'000;
 constexpr std::uint64_t kStepsMax = 1'000'000'000'000;
-constexpr double kEpochsMax = 1e9;
 
 // For Option::check: what the parser refuses, in its words.
 template <class Parse>
@@ -49,7 +44,7 @@ CLI::Validator at_least(double least) {
       "");
 }
 
-void add_problem_options(CLI::App& app, TrainOptions& options) {
+void add_problem_options(CLI::App& app, session::TrainOptions& options) {
   app.add_option("--model", options.model,
                  "mlp(hidden=512), cnn, resnet20, resnet18(width=64),\n"
                  "transformer(layers=4, heads=4, width=128); or logistic, least-squares")
@@ -71,7 +66,8 @@ void add_problem_options(CLI::App& app, TrainOptions& options) {
       ->type_name("A");
 }
 
-void add_step_options(CLI::App& app, TrainOptions& options) {
+void add_step_options(CLI::App& app, TrainArguments& arguments) {
+  session::TrainOptions& options = arguments.options;
   app.add_option("--steps", options.steps, "Steps [1000; of networks, --epochs]")
       ->transform(whole_number(1, kStepsMax))
       ->type_name("N");
@@ -88,19 +84,20 @@ void add_step_options(CLI::App& app, TrainOptions& options) {
       ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("N")
       ->capture_default_str();
-  options.convex_only.push_back(full);
+  arguments.convex_only.push_back(full);
 }
 
-void add_convex_options(CLI::App& app, TrainOptions& options) {
+void add_convex_options(CLI::App& app, TrainArguments& arguments) {
+  session::TrainOptions& options = arguments.options;
   const std::string group = "For logistic and least-squares";
-  options.convex_only.push_back(
+  arguments.convex_only.push_back(
       app.add_option("--l2", options.convex.l2,
                      "Adds V/2 |x|^2 to the loss; L/100 is a hundredth of the loss's smoothness")
           ->check(checked_by(convex::parse_l2_rule))
           ->type_name("V")
           ->capture_default_str()
           ->group(group));
-  options.convex_only.push_back(
+  arguments.convex_only.push_back(
       app.add_option("--step", options.convex.step, "The step size: auto, a number, or 0.5/L")
           ->check(checked_by(convex::parse_step_rule))
           ->type_name("V")
@@ -111,7 +108,7 @@ void add_convex_options(CLI::App& app, TrainOptions& options) {
 // Adds options of networks only.
 class NetworkOptionAdder {
  public:
-  NetworkOptionAdder(CLI::App& app, TrainOptions& options) : app_(app), options_(options) {}
+  NetworkOptionAdder(CLI::App& app, TrainArguments& arguments) : app_(app), arguments_(arguments) {}
 
   template <class T>
   CLI::Option* add(const std::string& name, T& variable, const std::string& what,
@@ -124,17 +121,17 @@ class NetworkOptionAdder {
 
  private:
   CLI::Option* note(CLI::Option* option) {
-    options_.network_only.push_back(option);
+    arguments_.network_only.push_back(option);
     return option->group("For networks");
   }
 
   CLI::App& app_;
-  TrainOptions& options_;
+  TrainArguments& arguments_;
 };
 
-void add_network_options(CLI::App& app, TrainOptions& options) {
-  NetworkOptions& network = options.network;
-  NetworkOptionAdder adder(app, options);
+void add_network_options(CLI::App& app, TrainArguments& arguments) {
+  session::NetworkOptions& network = arguments.options.network;
+  NetworkOptionAdder adder(app, arguments);
   adder.add("--epochs", network.epochs, "How often every sample is seen [3]", "E")
       ->check(at_least(1e-6));
   adder
@@ -178,7 +175,7 @@ void add_network_options(CLI::App& app, TrainOptions& options) {
   adder.add_flag("--no-augmentation", network.no_augmentation, "Training samples as they are");
 }
 
-void add_record_options(CLI::App& app, TrainOptions& options) {
+void add_record_options(CLI::App& app, session::TrainOptions& options) {
   app.add_option("--out", options.out, "The directory to write to [runs/MODEL-DATA-METHOD]")
       ->type_name("DIR");
   auto* overwrite =
@@ -201,46 +198,24 @@ void refuse_given(const std::vector<const CLI::Option*>& options, const std::str
 
 }  // namespace
 
-bool TrainOptions::is_convex() const { return model == "logistic" || model == "least-squares"; }
-
-std::string TrainOptions::data_or_usual() const {
-  if (!data.empty()) return data;
-  if (is_convex()) return "generated";
-  if (model.starts_with("transformer")) return "generated-text";
-  if (model.starts_with("resnet")) return "cifar10";
-  return "fashion-mnist";
+void add_train_options(CLI::App& app, TrainArguments& arguments) {
+  add_problem_options(app, arguments.options);
+  add_step_options(app, arguments);
+  add_network_options(app, arguments);
+  add_convex_options(app, arguments);
+  add_worker_options(app, arguments.options.workers);
+  add_record_options(app, arguments.options);
+  add_json_option(app, arguments.json);
 }
 
-std::string TrainOptions::regulariser_spec() const {
-  return l1 ? "l1(" + *l1 + ")" : regulariser.value_or("none");
-}
-
-void add_train_options(CLI::App& app, TrainOptions& options) {
-  add_problem_options(app, options);
-  add_step_options(app, options);
-  add_network_options(app, options);
-  add_convex_options(app, options);
-  add_worker_options(app, options.workers);
-  add_record_options(app, options);
-  add_json_option(app, options.json);
-}
-
-void check_options(const TrainOptions& options, const std::vector<std::string>& methods) {
-  for (const std::string& method : methods) check_method(method);
-  data::parse_split(options.split);
-  convex::parse_regulariser(options.regulariser_spec());
+void check_arguments(const TrainArguments& arguments, const std::vector<std::string>& methods) {
+  const session::TrainOptions& options = arguments.options;
+  session::check_options(options, methods);
   if (options.is_convex()) {
-    refuse_given(options.network_only, options.model, "networks");
-    return;
+    refuse_given(arguments.network_only, options.model, "networks");
+  } else {
+    refuse_given(arguments.convex_only, options.model, "logistic and least-squares");
   }
-  train::check_model(options.model);
-  refuse_given(options.convex_only, options.model, "logistic and least-squares");
-  train::parse_optimiser(options.network.optimiser);
-  train::parse_schedule(options.network.schedule);
-  if (options.steps && options.network.epochs) {
-    throw UsageError("--steps and --epochs both say how long to train: give one of them");
-  }
-  if (options.network.epochs > kEpochsMax) throw UsageError("--epochs is beyond all patience");
 }
 
 }  // namespace gradwire::cli

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
+#include <CLI/CLI.hpp>
+
 #include "cli/options.h"
 
 namespace gradwire::cli {
@@ -10,27 +11,6 @@ namespace {
 
 constexpr std::size_t kWorkersMax = 1024;
 constexpr std::uint64_t kDeadlineSecondsMax = 24 * 60 * 60;
-
-std::optional<TransportKind> transport_asked(const WorkerOptions& options) {
-  for (const auto kind : {TransportKind::in_process, TransportKind::gloo, TransportKind::mpi}) {
-    if (options.transport == name(kind)) return kind;
-  }
-  return std::nullopt;
-}
-
-void check_server(const WorkerOptions& options, const WorkerPlace& place) {
-  if (options.topology() != Topology::server) {
-    if (options.server) throw UsageError("--server is for --topology server");
-    if (options.dedicated_server) throw UsageError("--dedicated-server is for --topology server");
-  }
-  if (options.server && *options.server >= place.size) {
-    throw UsageError(fmt::format("--server {}: of {} workers the last has rank {}", *options.server,
-                                 place.size, place.size - 1));
-  }
-  if (options.dedicated_server && place.size < 2) {
-    throw UsageError("--dedicated-server leaves no worker to send it anything");
-  }
-}
 
 std::string check_topology(const std::string& text) {
   try {
@@ -43,7 +23,7 @@ std::string check_topology(const std::string& text) {
 
 }  // namespace
 
-void add_worker_options(CLI::App& app, WorkerOptions& options) {
+void add_worker_options(CLI::App& app, launch::WorkerOptions& options) {
   app.add_option("--workers", options.workers,
                  fmt::format("Workers [{}]; under mpirun, or with RANK and WORLD_SIZE set, it is "
                              "known",
@@ -70,15 +50,6 @@ void add_worker_options(CLI::App& app, WorkerOptions& options) {
       ->transform(whole_number(1, kDeadlineSecondsMax))
       ->type_name("SECONDS")
       ->capture_default_str();
-}
-
-WorkerPlace find_place(const WorkerOptions& options) {
-  const WorkerPlace place = find_worker_place({.transport = transport_asked(options),
-                                               .workers = options.workers,
-                                               .workers_default = options.workers_default},
-                                              process_environment);
-  check_server(options, place);
-  return place;
 }
 
 }  // namespace gradwire::cli

@@ -1,0 +1,252 @@
+#include "advise/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "console/format.h"
+
+namespace gradwire::advise {
+namespace {
+
+constexpr std::size_t kColumns = 96;
+// Who is at most so much slower than the fastest, and far gentler, is the better choice.
+constexpr double kAboutAsFast = 1.1;
+constexpr double kGentle = 0.5;  // an error of so much of another's
+
+std::string wrapped(const std::string& text) {
+  std::string lines;
+  std::size_t column = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::size_t length = end - at;
+    if (column > 0 && column + 1 + length > kColumns) {
+      lines += '\n';
+      column = 0;
+    }
+    if (column > 0) lines += ' ';
+    lines += text.substr(at, length);
+    column += length + (column > 0 ? 1 : 0);
+    at = end + 1;
+  }
+  return lines + '\n';
+}
+
+// Three digits, and a unit with which they need no exponent.
+std::string time_text(double seconds) {
+  const bool is_long = seconds >= 0.9995;
+  if (seconds >= 1e3) return console::thousands(static_cast<std::uint64_t>(seconds)) + " s";
+  return console::significant(is_long ? seconds : 1e3 * seconds, 3) + (is_long ? " s" : " ms");
+}
+std::string size_text(double bytes) {
+  if (bytes >= 1e12) return console::thousands(static_cast<std::uint64_t>(1e-9 * bytes)) + " GB";
+  if (bytes >= 0.9995e9) return console::significant(1e-9 * bytes, 3) + " GB";
+  if (bytes >= 0.9995e6) return console::significant(1e-6 * bytes, 3) + " MB";
+  return console::significant(1e-3 * bytes, 3) + " kB";
+}
+
+// "natural by scatter"
+std::string way_text(const Candidate& candidate) {
+  return fmt::format("{} by {}", candidate.speed.method, name(candidate.best().topology));
+}
+
+// More noise than gradient, or an error that has a direction and that nobody makes up for, is no
+// advice, however fast.
+bool is_sound(const Candidate& candidate) {
+  const MethodSpeed& speed = candidate.speed;
+  return speed.has_memory || candidate.best().relative_error <= (speed.is_unbiased ? 1 : 0.1);
+}
+
+class Words {
+ public:
+  Words(const Advice& advice, const WordsContext& context)
+      : advice_(advice),
+        context_(context),
+        none_(context.candidates[context.none]),
+        chosen_(context.candidates[advice.candidate]) {}
+
+  std::string text() const {
+    if (!advice_.compresses) return wrapped(refusal() + " " + reason());
+    std::string text = wrapped(recommendation() + " " + reason());
+    if (advice_.gentler) text += wrapped(gentler());
+    return text;
+  }
+
+ private:
+  const char* what_is_timed() const {
+    return context_.scenario.compute_seconds ? "a step" : "an exchange";
+  }
+
+  std::string recommendation() const {
+    return fmt::format(
+        "Use {}: {} takes {} instead of {}, {} times as fast as without compression, and a worker "
+        "sends {} instead of {}.",
+        way_text(chosen_), what_is_timed(), time_text(chosen_.best().seconds()),
+        time_text(none_.best().seconds()), console::significant(advice_.speedup, 3),
+        size_text(chosen_.best().bytes_sent), size_text(none_.best().bytes_sent));
+  }
+
+  std::string refusal() const {
+    if (advice_.runner_up == context_.none) {
+      return fmt::format("Use {}: nothing else was given that could be advised.", way_text(none_));
+    }
+    const Candidate& other = context_.candidates[advice_.runner_up];
+    const double speedup = advice_.runner_up_speedup;
+    const std::string how =
+        speedup < 1.005
+            ? fmt::format("the fastest other, {}, is no faster ({} instead of {})", way_text(other),
+                          time_text(other.best().seconds()), time_text(none_.best().seconds()))
+            : fmt::format(
+                  "the fastest other, {}, takes {} instead of {}, which is {} times "
+                  "as fast and less than the {} that is worth an error",
+                  way_text(other), time_text(other.best().seconds()),
+                  time_text(none_.best().seconds()), console::significant(speedup, 3),
+                  console::significant(kWorthwhile, 2));
+    return fmt::format("Do not compress: use {}; {}.", way_text(none_), how);
+  }
+
+  // Where the time goes without compression.
+  std::string reason() const {
+    const Prediction& exact = none_.best();
+    const double link = exact.bytes_sent / plan::payload_rate(context_.scenario.bits_per_second);
+    const double share = 100 * std::min(1.0, link / exact.exchange_seconds);
+    std::string text = fmt::format(
+        "Without compression the exchange takes {}, {}% of it to get {} through a link of {}",
+        time_text(exact.exchange_seconds), console::fixed(share, 0), size_text(exact.bytes_sent),
+        rate_text(context_.scenario.bits_per_second));
+    if (!exact.step_seconds) return text + ".";
+    const double compute = *context_.scenario.compute_seconds;
+    const double visible = *exact.step_seconds - compute;
+    if (const std::size_t groups = context_.scenario.groups(); groups > 1) {
+      text += fmt::format(", in {} exchanges, one after the other", groups);
+    }
+    return text + fmt::format(", and {} of it do not hide behind the {} of computing.",
+                              time_text(visible), time_text(compute));
+  }
+
+  std::string gentler() const {
+    const Candidate& candidate = context_.candidates[*advice_.gentler];
+    return fmt::format(
+        "If its error of {} is too much: {} has {}, and is {} times as fast as without "
+        "compression.",
+        console::significant(chosen_.best().relative_error, 2), way_text(candidate),
+        console::significant(candidate.best().relative_error, 2),
+        console::significant(none_.best().seconds() / candidate.best().seconds(), 3));
+  }
+
+  const Advice& advice_;
+  const WordsContext& context_;
+  const Candidate& none_;
+  const Candidate& chosen_;
+};
+
+std::string compute_words(const Scenario& scenario) {
+  if (!scenario.compute_seconds) {
+    return "How long a step computes was not given (--compute-ms): only the exchange is judged, as "
+           "if none of it were hidden behind computing.";
+  }
+  const std::size_t groups = scenario.groups();
+  if (groups == 1) {
+    return "So few parameters travel as one group when the backward pass is over: nothing hides "
+           "behind it.";
+  }
+  return fmt::format(
+      "Two thirds of a step's computing are the backward pass. The tensors travel in {} groups, "
+      "and "
+      "all but the last may hide behind it; encoding takes no time from it.",
+      groups);
+}
+
+}  // namespace
+
+std::string rate_text(double bits_per_second) {
+  constexpr struct {
+    double factor;
+    const char* unit;
+  } kUnits[] = {{1e12, "Tbit/s"}, {1e9, "Gbit/s"}, {1e6, "Mbit/s"}, {1e3, "kbit/s"}};
+  for (const auto& [factor, unit] : kUnits) {
+    if (bits_per_second >= factor) {
+      return fmt::format("{} {}", console::significant(bits_per_second / factor, 4), unit);
+    }
+  }
+  return fmt::format("{} bit/s", console::significant(bits_per_second, 4));
+}
+
+Advice advise(const std::vector<Candidate>& candidates, std::size_t none) {
+  const auto seconds = [&](std::size_t i) { return candidates[i].best().seconds(); };
+  const auto error = [&](std::size_t i) { return candidates[i].best().relative_error; };
+  // Of those that compress with an error of at most that.
+  const auto fastest = [&](double error_max) {
+    std::optional<std::size_t> found;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (i == none || !is_sound(candidates[i]) || error(i) > error_max) continue;
+      if (!found || seconds(i) < seconds(*found)) found = i;
+    }
+    return found;
+  };
+  // The same if it is worth it.
+  const auto gentler_than = [&](std::size_t i) {
+    const auto found = error(i) > 0 ? fastest(kGentle * error(i)) : std::nullopt;
+    return found && seconds(none) >= kWorthwhile * seconds(*found) ? found : std::nullopt;
+  };
+
+  Advice advice{.candidate = none, .runner_up = none, .runner_up_speedup = 0};
+  const auto first = fastest(std::numeric_limits<double>::infinity());
+  if (!first) return advice;
+  advice.runner_up = *first;
+  advice.runner_up_speedup = seconds(none) / seconds(*first);
+  if (advice.runner_up_speedup < kWorthwhile) return advice;
+
+  advice.compresses = true;
+  advice.candidate = *first;
+  advice.gentler = gentler_than(*first);
+  while (advice.gentler && seconds(*advice.gentler) <= kAboutAsFast * seconds(*first)) {
+    advice.candidate = *advice.gentler;
+    advice.gentler = gentler_than(advice.candidate);
+  }
+  advice.speedup = seconds(none) / seconds(advice.candidate);
+  return advice;
+}
+
+std::string words_for_one_worker() {
+  return "Do not compress: one worker has nobody to exchange gradients with.\n";
+}
+
+std::string advice_words(const Advice& advice, const WordsContext& context) {
+  return Words(advice, context).text();
+}
+
+std::string assumption_words(const WordsContext& context) {
+  const Scenario& scenario = context.scenario;
+  const bool is_cut = context.elements_measured < scenario.elements();
+  std::string text = wrapped(fmt::format(
+      "Speeds were measured just now on this machine, {}with {} elements ({}){}; other workers are "
+      "taken to be as fast, and to begin together.",
+      is_cut ? "on a part of the model " : "", console::thousands(context.elements_measured),
+      context.source,
+      context.load.workers > 1 ? fmt::format(", as {} workers have them that share its {} cores",
+                                             context.load.workers, context.load.cores)
+                               : ""));
+  text += wrapped(fmt::format(
+      "Every worker has a link of its own of {} each way, {} ms from program to program, and the "
+      "switch between them keeps up.",
+      rate_text(scenario.bits_per_second),
+      console::significant(1e3 * scenario.latency_seconds, 3)));
+  text += wrapped(compute_words(scenario));
+  if (std::ranges::any_of(context.candidates,
+                          [](const Candidate& each) { return each.speed.keeps_uploads; })) {
+    text += wrapped(
+        "Methods that may repeat their last message are judged by steps in which all workers "
+        "speak, "
+        "without the second gradient that they compute.");
+  }
+  text += wrapped(
+      "The error is |C(v) - v| / |v| of one worker's gradient, with all roundings on its way. "
+      "Those of different workers are independent where a codec is unbiased (u), and shrink in the "
+      "mean, by up to the root of the number of workers where their gradients agree. A memory (m) "
+      "sends later what was left out. How training takes it, only training shows.");
+  return text;
+}
+
+}  // namespace gradwire::advise

@@ -1,0 +1,38 @@
+// What a codec takes for tensors that are worked on piece by piece, as exchanges do it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "advise/at_once.h"
+#include "gradwire/codec/codec.h"
+#include "gradwire/method/method.h"
+
+namespace gradwire::advise {
+
+// The codecs in a method's canonical spec, as far as they can be told from it.
+struct CodecsOfMethod {
+  std::shared_ptr<const Codec> up;    // null where there is none to be found
+  std::shared_ptr<const Codec> down;  // null: as up
+};
+CodecsOfMethod codecs_of(const std::string& method);
+
+// Seconds for each element, of one worker.
+struct CodecSpeed {
+  double measure = 0;
+  double encode = 0;
+  double decode = 0;
+  double decode_add = 0;
+
+  double payload_bytes = 0;   // for each element
+  double relative_error = 0;  // |C(v) - v| / |v|, euclidean
+};
+
+// `values` are those of all tensors, one after the other.
+CodecSpeed measure_codec(const Codec& codec, const std::vector<MethodTensor>& tensors,
+                         std::span<const float> values, const HostLoad& load, std::size_t rounds);
+
+}  // namespace gradwire::advise

@@ -1,0 +1,59 @@
+// What a method takes on this machine: measured by running it with one rank, which computes all
+// that a worker computes, and by its codec for what more ranks add.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "advise/at_once.h"
+#include "advise/codec_speed.h"
+#include "gradwire/codec/guarantee.h"
+#include "gradwire/collective/exchange.h"
+#include "gradwire/method/method.h"
+#include "gradwire/plan/cost_model.h"
+
+namespace gradwire::advise {
+
+// One of the ways that a method can go.
+struct WaySpeed {
+  Topology topology = Topology::scatter;
+  plan::CodecSeconds seconds = {};
+  double up_bytes = 0;  // of payload for each element
+  double down_bytes = 0;
+};
+
+struct MethodSpeed {
+  std::string method;               // as it was given
+  std::string spec;                 // the canonical text
+  std::optional<CodecSpeed> codec;  // the uplink's, where a method has one for all
+  std::vector<WaySpeed> ways;       // in the order scatter, server, gather, ring
+  bool has_memory = false;
+  bool needs_whole_gradient = false;
+  bool keeps_uploads = false;  // a worker may let its last message be used again
+  bool mean_waits = false;     // see plan::PlannedExchange
+
+  // Errors of one message: of the way up as the method made it, and of the downlink's codec.
+  double up_error = 0;
+  double down_error = 0;
+  bool is_unbiased = false;  // errors of several workers are independent, and average out
+  bool is_summed = false;    // on a ring nothing is rounded on the way
+
+  // powersgd: factors are averaged as they are, the left ones and then the right ones; what it
+  // computes beside that is done before, between and after, and nothing hides it.
+  std::optional<std::size_t> factor_rank;
+  double factor_seconds = 0;  // for each element of the gradient
+};
+
+struct SpeedOptions {
+  HostLoad load;
+  std::size_t rounds = 5;
+};
+
+// Throws SpecError, and Error where a method cannot work on these values.
+MethodSpeed measure_method(const std::string& method, const std::vector<MethodTensor>& tensors,
+                           std::span<const float> values, const SpeedOptions& options);
+
+}  // namespace gradwire::advise

@@ -1,0 +1,175 @@
+#include "advise/prediction.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gradwire/core/check.h"
+#include "gradwire/method/powersgd/low_rank_tensor.h"
+#include "gradwire/method/step_order.h"
+
+namespace gradwire::advise {
+namespace {
+
+// A message's way through the library, the kernel and the other side's, beside its bytes.
+constexpr double kMessageSeconds = 20e-6;
+
+plan::Topology planned(Topology topology) {
+  switch (topology) {
+    case Topology::server:
+      return plan::Topology::server;
+    case Topology::gather:
+      return plan::Topology::gather;
+    case Topology::ring:
+      return plan::Topology::ring;
+    default:
+      return plan::Topology::scatter;
+  }
+}
+
+const WaySpeed& way_of(const MethodSpeed& method, Topology topology) {
+  const auto found = std::ranges::find(method.ways, topology, &WaySpeed::topology);
+  GW_CHECK(found != method.ways.end());
+  return *found;
+}
+
+class Predictor {
+ public:
+  Predictor(const MethodSpeed& method, const MethodSpeed& none, const Scenario& scenario)
+      : method_(method),
+        none_(none),
+        scenario_(scenario),
+        network_{.bytes_per_second = plan::payload_rate(scenario.bits_per_second),
+                 .latency_seconds = scenario.latency_seconds,
+                 .message_seconds = kMessageSeconds,
+                 .byte_seconds = scenario.socket_byte_seconds,
+                 .cores = scenario.cores_per_worker} {}
+
+  Prediction predict(const WaySpeed& way) const {
+    Prediction prediction{.topology = way.topology};
+    prediction.relative_error = error(way.topology);
+    if (method_.factor_rank) {
+      const auto [left, right] = factor_elements();
+      const WaySpeed& exact = way_of(none_, way.topology);
+      for (const std::size_t elements : {left, right}) {
+        const auto exchange = plan_exchange(none_, exact, elements);
+        prediction.exchange_seconds += plan::exchange_seconds(exchange, network_);
+        prediction.bytes_sent += plan::bytes_sent(exchange);
+      }
+      // Nothing is sent meanwhile, so that a worker's two threads do not get in each other's way.
+      const double turns = std::max(1.0, 1 / scenario_.cores_per_worker);
+      prediction.exchange_seconds +=
+          turns * method_.factor_seconds * static_cast<double>(scenario_.elements());
+    } else {
+      const auto exchange = plan_exchange(method_, way, scenario_.elements());
+      prediction.exchange_seconds = plan::exchange_seconds(exchange, network_);
+      prediction.bytes_sent = plan::bytes_sent(exchange);
+    }
+    if (scenario_.compute_seconds) add_step(way, prediction);
+    return prediction;
+  }
+
+ private:
+  plan::PlannedExchange plan_exchange(const MethodSpeed& method, const WaySpeed& way,
+                                      std::size_t elements) const {
+    const bool is_shared = way.topology == Topology::scatter || way.topology == Topology::ring;
+    plan::PlannedExchange exchange{
+        .topology = planned(way.topology),
+        .elements = elements,
+        .ranks = scenario_.workers,
+        .segment_elements = segment_elements(is_shared ? elements / scenario_.workers : elements,
+                                             method.keeps_uploads),
+        .up_bytes = way.up_bytes,
+        .down_bytes = way.down_bytes,
+        .codec = way.seconds,
+        .mean_waits = method.mean_waits,
+        .decodes_last = method.has_memory};
+    // Whoever sends seals, and whoever gets checks.
+    exchange.codec.encode += way.up_bytes * scenario_.checksum_byte_seconds;
+    exchange.codec.decode_add += way.up_bytes * scenario_.checksum_byte_seconds;
+    exchange.codec.encode_mean += way.down_bytes * scenario_.checksum_byte_seconds;
+    exchange.codec.decode += way.down_bytes * scenario_.checksum_byte_seconds;
+    return exchange;
+  }
+
+  // Of all left factors and all tensors that have none; of all right factors.
+  std::pair<std::size_t, std::size_t> factor_elements() const {
+    std::size_t left = 0;
+    std::size_t right = 0;
+    for (const MethodTensor& tensor : scenario_.tensors) {
+      const auto size = LowRankTensor::compressed_size(tensor, *method_.factor_rank);
+      left += size ? size->left_elements() : tensor.elements();
+      right += size ? size->right_elements() : 0;
+    }
+    return {left, right};
+  }
+
+  void add_step(const WaySpeed& way, Prediction& prediction) const {
+    // The second mean of factors needs the first, and whoever needs the whole gradient waits.
+    const bool hides = !method_.needs_whole_gradient && !method_.factor_rank;
+    const std::size_t groups = hides ? scenario_.groups() : 1;
+    double each = prediction.exchange_seconds;
+    if (groups > 1) {
+      const auto exchange = plan_exchange(method_, way, scenario_.elements() / groups);
+      each = plan::exchange_seconds(exchange, network_);
+      prediction.exchange_seconds = static_cast<double>(groups) * each;
+      prediction.bytes_sent = static_cast<double>(groups) * plan::bytes_sent(exchange);
+    }
+    prediction.step_seconds = plan::step_seconds(*scenario_.compute_seconds, each, groups);
+  }
+
+  double error(Topology topology) const {
+    const double up = method_.up_error * method_.up_error;
+    const double down = method_.down_error * method_.down_error;
+    const auto ranks = static_cast<double>(scenario_.workers);
+    if (topology == Topology::gather || method_.factor_rank) return method_.up_error;
+    if (topology == Topology::ring) {
+      // By every hop, and for the mean; but sums, and what has no codec for all, are exact there.
+      const bool is_exact = method_.is_summed || !method_.codec;
+      return is_exact ? method_.up_error : std::sqrt(std::pow(1 + up, ranks) - 1);
+    }
+    if (method_.is_unbiased || up > 1 || down > 1) return std::sqrt(up + down);
+    // What is left of what was left; of the few elements that N workers keep, the largest Nth.
+    return std::sqrt(1 - (1 - up) * std::max(1 - down, 1 / ranks));
+  }
+
+  const MethodSpeed& method_;
+  const MethodSpeed& none_;
+  const Scenario& scenario_;
+  const plan::Network network_;
+};
+
+// A ring that rounds at every hop may be fast, and its mean mostly noise: what has much more error
+// than another way is not the best one.
+std::size_t fastest(const std::vector<Prediction>& ways) {
+  constexpr double kErrorMax = 1.5;  // times the least: two roundings, but not three
+  const double least = std::ranges::min(ways, {}, &Prediction::relative_error).relative_error;
+  std::size_t best = ways.size();
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    if (ways[i].relative_error > kErrorMax * least) continue;
+    if (best == ways.size() || ways[i].seconds() < ways[best].seconds()) best = i;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::size_t Scenario::elements() const { return total_elements(tensors); }
+
+std::size_t Scenario::groups() const {
+  // As train does it; a rest that is no whole group counts as a part of the last one.
+  constexpr std::size_t kGroups = 4;
+  const std::size_t enough =
+      std::clamp(elements() / kGroups, std::size_t{1} << 18, std::size_t{1} << 20);
+  return std::clamp<std::size_t>(elements() / enough, 1, tensors.size());
+}
+
+MethodPredictions predict(const MethodSpeed& method, const MethodSpeed& none,
+                          const Scenario& scenario) {
+  const Predictor predictor(method, none, scenario);
+  MethodPredictions predictions;
+  for (const WaySpeed& way : method.ways) predictions.ways.push_back(predictor.predict(way));
+  predictions.best = fastest(predictions.ways);
+  return predictions;
+}
+
+}  // namespace gradwire::advise

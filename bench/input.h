@@ -1,0 +1,13 @@
+// A tensor from a file, where speed is measured with it.
+#pragma once
+
+#include <string>
+
+#include "bench/page_array.h"
+
+namespace gradwire::bench {
+
+// The values of a .f32 or .npy file. Throws FileError, also for a file without elements.
+PageArray<float> read_bench_input(const std::string& path);
+
+}  // namespace gradwire::bench

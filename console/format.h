@@ -1,0 +1,20 @@
+// How numbers look in tables and messages. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gradwire::console {
+
+// 16777216 is "16,777,216".
+std::string thousands(std::uint64_t number);
+
+// With a fixed number of digits behind the point, or with so many that count. What is no number, as
+// the ratio of nothing to nothing, is "-".
+std::string fixed(double number, int decimals);
+std::string significant(double number, int digits);
+
+// "1 h 05 min", "12 min 30 s" or "42 s".
+std::string duration_text(double seconds);
+
+}  // namespace gradwire::console

@@ -1,0 +1,115 @@
+#include "launch/placement.h"
+
+#include <map>
+
+#include "gradwire/core/usage_error.h"
+#include "gradwire/file/test_directory.h"
+#include "gtest/gtest.h"
+
+namespace gradwire::launch {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+Placement placement(const WorkersAsked& asked, const Variables& variables) {
+  return find_placement(asked, [&](const char* variable) -> const char* {
+    const auto found = variables.find(variable);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+std::string refusal(const WorkersAsked& asked, const Variables& variables) {
+  return message_of<UsageError>([&] { placement(asked, variables); });
+}
+
+const Variables kMpirun = {{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}};
+const Variables kFour = {
+    {"RANK", "3"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
+
+TEST(Placement, AloneAllWorkersAreThreads) {
+  EXPECT_EQ(placement({}, {}).role, Role::all_workers);
+  EXPECT_EQ(placement({}, {}).transport, TransportKind::in_process);
+  EXPECT_EQ(placement({}, {}).size, kWorkersDefault);
+  EXPECT_EQ(placement({.workers = 5}, {}).size, 5u);
+  EXPECT_TRUE(placement({}, {}).reports());
+}
+
+TEST(Placement, AloneWithGlooStartsProcesses) {
+  const Placement starter = placement({.transport = TransportKind::gloo, .workers = 3}, {});
+  EXPECT_EQ(starter.role, Role::starter);
+  EXPECT_EQ(starter.size, 3u);
+}
+
+TEST(Placement, AloneMpiSaysHowToStartIt) {
+  EXPECT_TRUE(
+      refusal({.transport = TransportKind::mpi}, {}).ends_with("'mpirun -n 4 gradwire ...'"));
+}
+
+TEST(Placement, MpirunGivesRankAndSize) {
+  for (const Variables& variables : {kMpirun, Variables{{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}}) {
+    const Placement worker = placement({}, variables);
+    EXPECT_EQ(worker.role, Role::one_worker);
+    EXPECT_EQ(worker.transport, TransportKind::mpi);
+    EXPECT_EQ(worker.rank, 1u);
+    EXPECT_EQ(worker.size, 2u);
+    EXPECT_FALSE(worker.reports());
+  }
+}
+
+TEST(Placement, FourVariablesGiveAPlaceByTcp) {
+  const Placement worker = placement({}, kFour);
+  EXPECT_EQ(worker.role, Role::one_worker);
+  EXPECT_EQ(worker.transport, TransportKind::gloo);
+  EXPECT_EQ(worker.rank, 3u);
+  EXPECT_EQ(worker.size, 4u);
+  EXPECT_EQ(worker.master_host, "10.0.0.1");
+  EXPECT_EQ(worker.master_port, 29500);
+}
+
+TEST(Placement, PortOfTorchrunsAgentIsLeftToIt) {
+  Variables variables = kFour;
+  variables["TORCHELASTIC_USE_AGENT_STORE"] = "True";
+  EXPECT_EQ(placement({}, variables).master_port, 29501);
+  variables["TORCHELASTIC_USE_AGENT_STORE"] = "False";
+  EXPECT_EQ(placement({}, variables).master_port, 29500);
+}
+
+TEST(Placement, MpirunMayStartProcessesThatMeetByTcp) {
+  Variables variables = kMpirun;
+  variables.insert(kFour.begin(), kFour.end());
+  EXPECT_EQ(placement({}, variables).transport, TransportKind::mpi);
+  EXPECT_EQ(placement({.transport = TransportKind::gloo}, variables).size, 4u);
+}
+
+TEST(Placement, ContradictionsAreWrongUsage) {
+  EXPECT_EQ(refusal({.workers = 4}, kMpirun),
+            "--workers 4 contradicts mpirun: the number of workers is 2");
+  EXPECT_EQ(refusal({.transport = TransportKind::gloo}, kMpirun),
+            "--transport gloo contradicts mpirun: the workers meet by mpi");
+  EXPECT_EQ(refusal({.transport = TransportKind::in_process}, kFour),
+            "--transport in-process contradicts RANK and WORLD_SIZE in the environment: the "
+            "workers meet by gloo");
+  EXPECT_EQ(refusal({.workers = 2}, kFour),
+            "--workers 2 contradicts RANK and WORLD_SIZE in the environment: the number of workers "
+            "is 4");
+}
+
+TEST(Placement, HalfAnEnvironmentIsRefused) {
+  EXPECT_EQ(refusal({}, {{"RANK", "0"}, {"MASTER_ADDR", "a"}, {"WORLD_SIZE", ""}}),
+            "the environment has RANK, MASTER_ADDR but not WORLD_SIZE, MASTER_PORT: set all of "
+            "them, or none");
+  EXPECT_EQ(placement({}, {{"MASTER_ADDR", "a"}}).role, Role::all_workers);
+}
+
+TEST(Placement, NumbersAreCheckedAgainstOneAnother) {
+  Variables variables = kFour;
+  variables["RANK"] = "4";
+  EXPECT_EQ(refusal({}, variables), "RANK=4 in the environment is no whole number from 0 to 3");
+  variables = kFour;
+  variables["MASTER_PORT"] = "70000";
+  EXPECT_EQ(refusal({}, variables),
+            "MASTER_PORT=70000 in the environment is no whole number from 1 to 65535");
+}
+
+}  // namespace
+}  // namespace gradwire::launch

@@ -1,0 +1,34 @@
+// What a command was told about its workers: how many there are, how they are connected, and who
+// averages. Value type.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "gradwire/collective/exchange.h"
+#include "launch/placement.h"
+
+namespace gradwire::launch {
+
+struct WorkerOptions {
+  std::optional<std::size_t> workers = {};
+  std::size_t workers_default = kWorkersDefault;
+  std::optional<std::string> transport = {};
+  std::string topology_name = name(Topology::automatic);
+  std::optional<std::size_t> server = {};
+  bool dedicated_server = false;
+  std::string interface = {};
+  std::size_t deadline_seconds = 60;
+
+  Topology topology() const { return topology_of(topology_name); }
+  std::size_t server_rank() const { return server.value_or(0); }
+  std::chrono::seconds peer_timeout() const { return std::chrono::seconds(deadline_seconds); }
+};
+
+// The placement of this process, by its environment. Throws UsageError for options that contradict
+// one another or the environment.
+Placement find_placement(const WorkerOptions& options);
+
+}  // namespace gradwire::launch

@@ -1,0 +1,111 @@
+#include "launch/workers.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "gradwire/core/check.h"
+#include "gradwire/transport/gloo.h"
+#include "gradwire/transport/in_process.h"
+#include "gradwire/transport/mpi.h"
+#include "gradwire/wire/frame.h"
+
+namespace gradwire::launch {
+namespace {
+
+// The first failure is the cause; the others are its consequences.
+class FirstFailure {
+ public:
+  void note(std::exception_ptr failure) {
+    const std::scoped_lock lock(mutex_);
+    if (!first_) first_ = std::move(failure);
+  }
+  void rethrow() {
+    const std::scoped_lock lock(mutex_);
+    if (first_) std::rethrow_exception(first_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr first_;
+};
+
+// The same on all ranks, and different for most runs that could meet by mistake.
+std::uint64_t run_number(const WorkersOptions& options) {
+  return fingerprint(fmt::format("seed {}, port {}, {} workers", options.seed,
+                                 options.placement.master_port, options.placement.size));
+}
+
+void run_worker(const std::function<std::unique_ptr<Transport>()>& make_transport,
+                const WorkersOptions& options, const Work& work, FirstFailure& failure) {
+  // Lives longer than the try block: it tells the peers about a failure when it goes, and what they
+  // throw then must be noted after the failure itself.
+  std::unique_ptr<Communicator> communicator;
+  try {
+    communicator = std::make_unique<Communicator>(
+        make_transport(),
+        CommunicatorOptions{.run = run_number(options), .peer_timeout = options.peer_timeout});
+    work(*communicator);
+    communicator->close();
+  } catch (...) {
+    failure.note(std::current_exception());
+  }
+}
+
+void run_threads(const WorkersOptions& options, const Work& work, FirstFailure& failure) {
+  InProcessWorld world(options.placement.size);
+  std::vector<std::jthread> threads;  // joined when they go
+  for (std::size_t rank = 0; rank < options.placement.size; ++rank) {
+    threads.emplace_back(
+        [&, rank] { run_worker([&] { return world.join(rank); }, options, work, failure); });
+  }
+}
+
+std::unique_ptr<Transport> make_process_transport(const WorkersOptions& options) {
+  const Placement& placement = options.placement;
+  if (placement.transport == TransportKind::gloo) {
+    return make_gloo_transport({.rank = placement.rank,
+                                .size = placement.size,
+                                .directory = {},
+                                .master_host = placement.master_host,
+                                .master_port = placement.master_port,
+                                .interface = options.interface,
+                                .start_time_max = options.peer_timeout});
+  }
+  GW_CHECK(placement.transport == TransportKind::mpi);
+  auto transport = make_mpi_transport();
+  if (transport->size() != placement.size || transport->rank() != placement.rank) {
+    throw StartError(fmt::format(
+        "mpirun calls this rank {} of {}, MPI calls it {} of {}: that mpirun is of another MPI "
+        "than the one that gradwire was built with",
+        placement.rank, placement.size, transport->rank(), transport->size()));
+  }
+  return transport;
+}
+
+}  // namespace
+
+WorkersOptions workers_options(const WorkerOptions& given, const Placement& placement,
+                               std::uint64_t seed) {
+  return {.placement = placement,
+          .interface = given.interface,
+          .peer_timeout = given.peer_timeout(),
+          .seed = seed};
+}
+
+void run_workers(const WorkersOptions& options, const Work& work) {
+  GW_CHECK(options.placement.role != Role::starter);
+  FirstFailure failure;
+  if (options.placement.role == Role::all_workers) {
+    run_threads(options, work, failure);
+  } else {
+    run_worker([&] { return make_process_transport(options); }, options, work, failure);
+  }
+  failure.rethrow();
+}
+
+}  // namespace gradwire::launch

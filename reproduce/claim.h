@@ -1,0 +1,69 @@
+// What a publication claims and what this program measured, side by side. Value types, and how they
+// are kept as JSON and printed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "record/json_file.h"
+
+namespace gradwire::reproduce {
+
+struct ClaimRow {
+  std::string what;         // "second moment at most 9/8"
+  std::string published;    // as the publication has it, with the number
+  std::string measured;     // with the number
+  bool holds = false;       // found from what was measured
+  bool is_timing = false;   // a verdict on time: another machine may come to another one
+  std::string reason = {};  // the likely reason where it does not hold, or a remark
+
+  bool operator==(const ClaimRow&) const = default;
+};
+
+struct Curve {
+  std::string label;
+  std::vector<double> x, y;  // as many of each
+
+  bool operator==(const Curve&) const = default;
+};
+
+struct Picture {
+  std::string name;  // of the file, without its ending
+  std::string title;
+  std::string x_label;
+  std::string y_label;
+  bool log_x = false;
+  bool log_y = false;
+  std::vector<Curve> curves;
+
+  bool operator==(const Picture&) const = default;
+};
+
+struct ClaimTable {
+  std::string title;
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows;  // each as long as the header
+
+  bool operator==(const ClaimTable&) const = default;
+};
+
+struct Claim {
+  std::string name;
+  std::string title;
+  std::vector<ClaimRow> rows;
+  std::vector<ClaimTable> tables;
+  std::vector<Picture> pictures;
+  std::string setting = {};  // what it was measured on: data, networks, workers
+
+  bool operator==(const Claim&) const = default;
+};
+
+// {"claim", "title", "setting", "rows", "tables", "pictures"}
+record::Json to_json(const Claim& claim);
+// Throws nlohmann's exceptions for a document that to_json did not make.
+Claim claim_from(const record::Json& document);
+
+// The rows as a table, then what there is to say about some of them, then the other tables.
+std::string claim_text(const Claim& claim);
+
+}  // namespace gradwire::reproduce

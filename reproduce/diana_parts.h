@@ -1,0 +1,39 @@
+// The parts of the claim on DIANA that have sources of their own.
+#pragma once
+
+#include <string>
+
+#include "reproduce/claim.h"
+#include "reproduce/workbench.h"
+
+namespace gradwire::reproduce {
+
+// Blocks of l2 and of linf norms, and how large they should be.
+inline constexpr std::size_t kBlockRuns = 13;
+void add_blocks(Workbench& bench, Claim& claim);
+
+// A network: the norm of its gradient.
+inline constexpr std::size_t kNetworkRuns = 5;
+inline constexpr std::size_t kNetworkTrials = kNetworkRuns;
+void add_network(Workbench& bench, Claim& claim);
+
+// A method of the race, and the codec that its workers send by.
+struct Racer {
+  const char* name;
+  const char* method;
+  const char* codec;
+};
+
+// DIANA first, then those without shifts, all with an exact way down.
+inline constexpr Racer kRacers[] = {
+    {"DIANA", "diana(qsgd(bits=2, norm=linf, bucket=512))", "qsgd(bits=2, norm=linf, bucket=512)"},
+    {"QSGD", "direct(qsgd(bits=4, norm=l2, bucket=512), down=none)",
+     "qsgd(bits=4, norm=l2, bucket=512)"},
+    {"TernGrad", "direct(terngrad(clip=off), down=none)", "terngrad(clip=off)"},
+    {"SignSGD", "direct(sign, down=none)", "sign"},
+    {"DQGD", "dqgd", "qsgd(bits=2, norm=l2, bucket=512)"}};
+
+// Bits of payload for one coordinate of so many, in a step. All racers have a fixed length.
+double payload_bits(const std::string& codec, std::size_t elements);
+
+}  // namespace gradwire::reproduce

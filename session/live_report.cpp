@@ -1,0 +1,33 @@
+#include "session/live_report.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "console/format.h"
+#include "record/prediction.h"
+
+namespace gradwire::session {
+
+void LiveReport::show(const train::Report& report) {
+  for (const std::string& note : report.notes) line_.say(method_ + ": " + note);
+  if (!line_.is_due()) return;
+  std::string line = fmt::format("{}: {}/{}, {} left, loss {}", method_, report.step, steps_,
+                                 console::duration_text(report.seconds_left),
+                                 console::significant(report.loss, 3));
+  if (report.metrics.accuracy) {
+    line += fmt::format(", accuracy {}%", console::fixed(100 * *report.metrics.accuracy, 1));
+  }
+  line += fmt::format(
+      ", {} samples/s",
+      console::thousands(static_cast<std::uint64_t>(std::max(report.samples_per_second, 0.0))));
+  if (workers_ > 1) {
+    const double ratio = record::ring_bytes(report.parameters, workers_) *
+                         static_cast<double>(report.step) / static_cast<double>(report.bytes_up);
+    line += fmt::format(", ratio {}, {} MB sent", console::significant(ratio, 3),
+                        console::fixed(static_cast<double>(report.bytes_up) * 1e-6, 1));
+  }
+  line_.show(line);
+}
+
+}  // namespace gradwire::session

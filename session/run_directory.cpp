@@ -1,0 +1,94 @@
+#include "session/run_directory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "gradwire/core/usage_error.h"
+#include "gradwire/file/file_failure.h"
+#include "record/checkpoint_directory.h"
+#include "train/gradient_recorder.h"
+#include "train/model_files.h"
+
+namespace gradwire::session {
+namespace {
+
+constexpr const char* kConfigurationFile = "configuration.json";
+
+bool holds_run(const std::filesystem::path& directory) {
+  return std::ranges::any_of(
+      std::array{record::kRunFile, record::kStepsFile, record::kCheckpoints},
+      [&](const char* file) { return std::filesystem::exists(directory / file); });
+}
+
+void remove_if_there(const std::filesystem::path& path) {
+  std::error_code failure;
+  std::filesystem::remove_all(path, failure);
+  if (failure) fail_file(path, "cannot be removed: " + failure.message());
+}
+
+// A run without a checkpoint may begin again if it is this one and has not finished.
+void check_beginning(const std::filesystem::path& directory, const record::Json& configuration) {
+  if (std::filesystem::exists(directory / record::kRunFile)) {
+    fail_file(directory,
+              "holds a run that has finished, and has no checkpoint to go on from: give "
+              "--overwrite to start again");
+  }
+  const auto path = directory / kConfigurationFile;
+  if (!std::filesystem::exists(path)) return;
+  const std::string differs = record::differences(record::read_json_file(path), configuration);
+  if (!differs.empty()) fail_file(directory, "is of another run: " + differs);
+}
+
+}  // namespace
+
+std::string safe_name(const std::string& text) {
+  constexpr std::size_t kNameMax = 120;
+  std::string safe;
+  for (const char c : text) {
+    const bool is_plain = ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') ||
+                          ('0' <= c && c <= '9') || c == '.' || c == '_' || c == '%';
+    if (is_plain) {
+      safe += c;
+    } else if (!safe.ends_with('-')) {
+      safe += '-';
+    }
+  }
+  while (safe.ends_with('-')) safe.pop_back();
+  return safe.substr(0, kNameMax);
+}
+
+std::filesystem::path output_directory(const TrainOptions& options, const std::string& what) {
+  if (!options.out.empty()) {
+    const auto out = std::filesystem::path(options.out).lexically_normal();
+    return out.has_filename() ? out : out.parent_path();  // "x/" is "x"
+  }
+  const std::string data = std::filesystem::path(options.data_or_usual()).filename();
+  return std::filesystem::path("runs") / safe_name(options.model + "-" + data + "-" + what);
+}
+
+void check_directory(const std::filesystem::path& directory, const TrainOptions& options) {
+  if (options.overwrite || options.resume || !holds_run(directory)) return;
+  throw UsageError(fmt::format(
+      "{} holds a run: give --resume to go on with it, --overwrite to replace it, or another "
+      "--out",
+      directory.string()));
+}
+
+void prepare_directory(const std::filesystem::path& directory, const TrainOptions& options,
+                       std::uint64_t resumed_from, const record::Json& configuration) {
+  if (options.resume && resumed_from == 0) check_beginning(directory, configuration);
+  std::error_code failure;
+  std::filesystem::create_directories(directory, failure);
+  if (failure) fail_file(directory, "cannot be made: " + failure.message());
+  remove_if_there(directory / record::kRunFile);
+  if (resumed_from > 0) return;
+  for (const char* name :
+       {record::kCheckpoints, train::kModelFiles, train::kGradientFiles, record::kStepsFile}) {
+    remove_if_there(directory / name);
+  }
+  record::write_json_file(directory / kConfigurationFile, configuration);
+}
+
+}  // namespace gradwire::session

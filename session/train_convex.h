@@ -1,0 +1,20 @@
+// gradwire train on convex problems: from options to runs and their records.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "console/console.h"
+#include "launch/placement.h"
+#include "session/run_directory.h"
+#include "session/train_options.h"
+
+namespace gradwire::session {
+
+// Runs the workers of this process, a run after the other. What comes back is rank 0's; elsewhere
+// it means nothing. Writes run.json.
+std::vector<FinishedRun> run_convex(const TrainOptions& options, std::span<const RunPlan> plans,
+                                    const launch::Placement& placement,
+                                    const console::Console& console);
+
+}  // namespace gradwire::session

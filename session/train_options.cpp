@@ -1,0 +1,47 @@
+#include "session/train_options.h"
+
+#include "convex/regulariser.h"
+#include "data/split.h"
+#include "gradwire/core/usage_error.h"
+#include "gradwire/method/method.h"
+#include "train/model.h"
+#include "train/optimiser.h"
+#include "train/schedule.h"
+
+namespace gradwire::session {
+namespace {
+
+constexpr double kEpochsMax = 1e9;
+
+}  // namespace
+
+bool is_convex_model(const std::string& model) {
+  return model == "logistic" || model == "least-squares";
+}
+
+std::string usual_data(const std::string& model) {
+  if (is_convex_model(model)) return "generated";
+  if (model.starts_with("transformer")) return "generated-text";
+  if (model.starts_with("resnet")) return "cifar10";
+  return "fashion-mnist";
+}
+
+std::string TrainOptions::regulariser_spec() const {
+  return l1 ? "l1(" + *l1 + ")" : regulariser.value_or("none");
+}
+
+void check_options(const TrainOptions& options, const std::vector<std::string>& methods) {
+  for (const std::string& method : methods) check_method(method);
+  data::parse_split(options.split);
+  convex::parse_regulariser(options.regulariser_spec());
+  if (options.is_convex()) return;
+  train::check_model(options.model);
+  train::parse_optimiser(options.network.optimiser);
+  train::parse_schedule(options.network.schedule);
+  if (options.steps && options.network.epochs) {
+    throw UsageError("--steps and --epochs both say how long to train: give one of them");
+  }
+  if (options.network.epochs > kEpochsMax) throw UsageError("--epochs is beyond all patience");
+}
+
+}  // namespace gradwire::session

@@ -1,0 +1,71 @@
+// What a training run was asked to be: the model, the data, the workers, how to train, and where
+// the record goes. Value types.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/worker_options.h"
+
+namespace gradwire::session {
+
+// Of logistic regression and least squares.
+struct ConvexOptions {
+  std::string l2 = "L/100";
+  std::string step = "auto";
+};
+
+// Of networks.
+struct NetworkOptions {
+  std::optional<double> epochs;
+  std::optional<double> learning_rate;
+  std::string optimiser = "sgd";
+  std::string schedule = "constant";
+  double warmup_epochs = 0;
+  std::optional<double> clip;
+  std::size_t accumulate = 1;
+  std::optional<std::size_t> threads;  // of a worker
+  std::optional<std::uint64_t> evaluate_every;
+  std::size_t keep = 2;
+  std::optional<std::string> record_gradients;
+  std::optional<std::size_t> context;
+  bool words = false;
+  bool no_augmentation = false;
+};
+
+// Whether a model is a convex problem with a known optimum, and not a network.
+bool is_convex_model(const std::string& model);
+
+// The data set that a model learns from where none is named.
+std::string usual_data(const std::string& model);
+
+struct TrainOptions {
+  std::string model = "cnn";
+  std::string data;  // empty: what is usual for the model
+  std::string split = "iid";
+  launch::WorkerOptions workers = {.workers_default = 4};
+  std::optional<std::uint64_t> steps;
+  std::optional<std::size_t> batch;  // nothing: all rows, or what is usual for networks
+  bool full_batch = false;
+  std::optional<std::string> l1;
+  std::optional<std::string> regulariser;
+  std::uint64_t seed = 1;
+  std::string out;  // empty: named after what is run
+  bool overwrite = false;
+  bool resume = false;
+  std::optional<std::uint64_t> checkpoint_every;
+  ConvexOptions convex;
+  NetworkOptions network;
+
+  bool is_convex() const { return is_convex_model(model); }
+  std::string data_or_usual() const { return data.empty() ? usual_data(model) : data; }
+  std::string regulariser_spec() const;
+};
+
+// Throws SpecError and UsageError for what can be refused before anything is started.
+void check_options(const TrainOptions& options, const std::vector<std::string>& methods);
+
+}  // namespace gradwire::session

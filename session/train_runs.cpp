@@ -1,0 +1,60 @@
+#include "session/train_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "console/shell_word.h"
+#include "launch/launch.h"
+#include "launch/stop_request.h"
+#include "report/page.h"
+#include "report/read_runs.h"
+#include "session/train_convex.h"
+#include "session/train_network.h"
+
+namespace gradwire::session {
+namespace {
+
+std::string how_to_go_on(std::vector<std::string> arguments) {
+  std::erase(arguments, "--overwrite");
+  if (std::ranges::find(arguments, "--resume") == arguments.end()) arguments.push_back("--resume");
+  std::string call = "gradwire";
+  for (const std::string& argument : arguments) call += " " + console::shell_word(argument);
+  return call;
+}
+
+}  // namespace
+
+std::vector<FinishedRun> run_plans(const TrainOptions& options, std::span<const RunPlan> plans,
+                                   const launch::Placement& placement,
+                                   const std::vector<std::string>& arguments,
+                                   const console::Console& console) {
+  // Convex runs have no checkpoint unless one is asked for: Ctrl-C ends them as usual.
+  std::optional<launch::StopRequest> stop;
+  if (!options.is_convex()) stop.emplace();
+  for (const RunPlan& plan : plans) check_directory(plan.directory, options);
+  if (placement.role == launch::Role::starter) {
+    launch::launch_workers({.arguments = arguments,
+                            .workers = placement.size,
+                            .wants_stop = launch::StopRequest::is_made});
+    return {};
+  }
+  try {
+    auto runs = options.is_convex() ? run_convex(options, plans, placement, console)
+                                    : run_network(options, plans, placement, console);
+    return placement.reports() ? std::move(runs) : std::vector<FinishedRun>();
+  } catch (const launch::Stopped& stopped) {
+    if (!placement.reports()) throw launch::Stopped("");
+    throw launch::Stopped(
+        fmt::format("{}. Go on with\n  {}", stopped.what(), how_to_go_on(arguments)));
+  }
+}
+
+std::filesystem::path write_page(const std::filesystem::path& directory) {
+  const std::filesystem::path page = directory / report::kPageFile;
+  report::write_page(page, report::read_runs({directory}));
+  return page;
+}
+
+}  // namespace gradwire::session
