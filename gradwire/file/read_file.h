@@ -7,7 +7,7 @@
 
 namespace gradwire {
 
-// Regular files, and whatever else can be read to an end. Throws FileError.
+// Accepts regular files, pipes and other readable files. Throws FileError.
 std::vector<std::byte> read_file(const std::filesystem::path& path);
 
 }  // namespace gradwire
