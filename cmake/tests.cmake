@@ -55,6 +55,24 @@ if(TARGET gradwire_cli)
   add_room_test(session_test session session)
   add_room_test(reproduce_test reproduce reproduce)
   add_room_test(cli_test cli cli)
+
+  # libtorch's kernels depend on the machine. One that only machines without AVX-512 use writes past
+  # its memory (docs/onednn.md). So networks are also tried with the kernels of such a machine, and
+  # with glibc's checks of the heap. One process for all tests: loading libtorch takes longer than
+  # most of them.
+  set(as_avx2 env DNNL_MAX_CPU_ISA=AVX2)
+  find_library(MALLOC_DEBUG NAMES libc_malloc_debug.so.0)
+  mark_as_advanced(MALLOC_DEBUG)
+  if(MALLOC_DEBUG AND NOT GRADWIRE_SANITIZE)  # sanitizers have a heap of their own
+    list(APPEND as_avx2 LD_PRELOAD=${MALLOC_DEBUG} GLIBC_TUNABLES=glibc.malloc.check=3)
+  endif()
+  add_test(NAME avx2.train_test COMMAND ${as_avx2} $<TARGET_FILE:train_test> --gtest_filter=-*Slow.*
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  add_test(NAME avx2.gradwire_train
+           COMMAND ${as_avx2} $<TARGET_FILE:gradwire_cli> train --model "resnet18(width=4)"
+                   --data generated --workers 2 --batch 16 --steps 4 --threads 1 --overwrite
+                   --out ${PROJECT_BINARY_DIR}/avx2.gradwire_train.d)
+
   if(TARGET cli_test)  # tests of the whole program find it here
     target_compile_definitions(cli_test PRIVATE GRADWIRE_PROGRAM="$<TARGET_FILE:gradwire_cli>")
     add_dependencies(cli_test gradwire_cli)

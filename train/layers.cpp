@@ -1,5 +1,6 @@
 #include "train/layers.h"
 
+#include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/empty.h>
@@ -41,7 +42,12 @@ Convolution::Convolution(Layout& layout, const std::string& name, const Options&
 }
 
 at::Tensor Convolution::operator()(const at::Tensor& x) const {
-  return at::conv2d(x, weight_, bias_, stride_, padding_);
+  const bool has_one_pixel = weight_.size(2) == 1;
+  if (!has_one_pixel || stride_ == 1) return at::conv2d(x, weight_, bias_, stride_, padding_);
+  // oneDNN 2.6.3 writes past its memory for this kernel with a stride (docs/onednn.md). So the
+  // stride is taken first. A pool of one pixel copies values, and unlike a slice it keeps gradients
+  // in channels-last order.
+  return at::conv2d(at::avg_pool2d(x, /*kernel_size=*/1, stride_), weight_, bias_);
 }
 
 BatchNorm::BatchNorm(Layout& layout, const std::string& name, std::size_t channels)
