@@ -78,7 +78,7 @@ bench::PageArray<float> make_values(const ValueOptions& options, std::size_t ele
   bench::PageArray<float> values(elements);
   const Rng rng{.seed = 1, .purpose = Purpose::data};
   if (!options.input.empty()) {
-    const bench::PageArray<float> file = bench::read_bench_input(options.input);
+    const bench::PageArray<float> file = bench::read_input(options.input);
     for (std::size_t i = 0; i < elements; ++i) {
       values.span()[i] = file.span()[i % file.span().size()];
     }

@@ -52,7 +52,7 @@ struct Lap {
 class AllreduceBench {
  public:
   AllreduceBench(Communicator& communicator, std::span<const float> values,
-                 const std::vector<MethodTensor>& tensors, const BenchAllreduceOptions& options)
+                 const std::vector<MethodTensor>& tensors, const AllreduceOptions& options)
       : communicator_(communicator),
         options_(options),
         tensors_(tensors),
@@ -103,8 +103,8 @@ class AllreduceBench {
     }
   }
 
-  BenchAllreduceFigures figures() const {
-    BenchAllreduceFigures all;
+  AllreduceFigures figures() const {
+    AllreduceFigures all;
     all.sum_ms = median(sums_ms_);
     all.sum_ms_min = *std::min_element(sums_ms_.begin(), sums_ms_.end());
     all.scale_ms = median(scales_ms_);
@@ -210,7 +210,7 @@ class AllreduceBench {
   }
 
   Communicator& communicator_;
-  const BenchAllreduceOptions& options_;
+  const AllreduceOptions& options_;
   const std::vector<MethodTensor>& tensors_;
   std::span<const float> values_;
   PageArray<float> mean_;                  // or the transport's sum
@@ -224,15 +224,14 @@ class AllreduceBench {
 
 }  // namespace
 
-std::size_t bench_allreduce_steps(std::size_t methods, std::size_t rounds) {
+std::size_t allreduce_steps(std::size_t methods, std::size_t rounds) {
   return (2 + methods) * (1 + rounds);
 }
 
-BenchAllreduceFigures bench_allreduce(Communicator& communicator, std::span<const float> values,
-                                      const std::vector<MethodTensor>& tensors,
-                                      const std::vector<std::string>& methods,
-                                      const BenchAllreduceOptions& options,
-                                      console::Progress* progress) {
+AllreduceFigures measure_allreduce(Communicator& communicator, std::span<const float> values,
+                                   const std::vector<MethodTensor>& tensors,
+                                   const std::vector<std::string>& methods,
+                                   const AllreduceOptions& options, console::Progress* progress) {
   GW_CHECK(options.rounds > 0);
   AllreduceBench bench(communicator, values, tensors, options);
   for (const std::string& method : methods) bench.add(method);

@@ -20,7 +20,7 @@
 
 namespace gradwire::bench {
 
-struct BenchAllreduceOptions {
+struct AllreduceOptions {
   Topology topology = Topology::automatic;
   std::size_t server = 0;
   bool server_contributes = true;
@@ -41,7 +41,7 @@ struct MethodFigures {
   double decode_ms = 0;
 };
 
-struct BenchAllreduceFigures {
+struct AllreduceFigures {
   double sum_ms = 0;  // of the transport itself
   double sum_ms_min = 0;
   double scale_ms = 0;  // of the array, in place, by all ranks at once
@@ -49,15 +49,14 @@ struct BenchAllreduceFigures {
   std::vector<MethodFigures> methods;
 };
 
-// How often bench_allreduce steps its progress.
-std::size_t bench_allreduce_steps(std::size_t methods, std::size_t rounds);
+// How often measure_allreduce steps its progress.
+std::size_t allreduce_steps(std::size_t methods, std::size_t rounds);
 
 // `values` are this rank's; the tensors lie in it one after the other. Ranks that have no progress
 // to show give null. Throws PeerError, and Error if a method leaves ranks with different means.
-BenchAllreduceFigures bench_allreduce(Communicator& communicator, std::span<const float> values,
-                                      const std::vector<MethodTensor>& tensors,
-                                      const std::vector<std::string>& methods,
-                                      const BenchAllreduceOptions& options,
-                                      console::Progress* progress);
+AllreduceFigures measure_allreduce(Communicator& communicator, std::span<const float> values,
+                                   const std::vector<MethodTensor>& tensors,
+                                   const std::vector<std::string>& methods,
+                                   const AllreduceOptions& options, console::Progress* progress);
 
 }  // namespace gradwire::bench

@@ -169,17 +169,17 @@ std::size_t payload_bytes_max(const Codecs& codecs, std::size_t elements, std::s
 
 }  // namespace
 
-std::size_t bench_steps(const Codecs& codecs, const BenchOptions& options) {
+std::size_t codecs_steps(const Codecs& codecs, const CodecsOptions& options) {
   return codecs.size() * (1 + options.rounds);
 }
 
-BenchFigures bench_codecs(std::span<const float> tensor, const Codecs& codecs,
-                          const BenchOptions& options, console::Progress& progress) {
+CodecsFigures measure_codecs(std::span<const float> tensor, const Codecs& codecs,
+                             const CodecsOptions& options, console::Progress& progress) {
   GW_CHECK(!tensor.empty());
   GW_CHECK(options.rounds > 0);
   Bench bench(tensor, payload_bytes_max(codecs, tensor.size(), options.threads), options.threads);
   std::vector<CodecWork> works;
-  BenchFigures figures;
+  CodecsFigures figures;
 
   // Sizes and errors are no matter of time: they come from a round that warms everything up.
   for (const auto& codec : codecs) {

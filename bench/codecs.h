@@ -31,24 +31,24 @@ struct CodecFigures {
   double relative_error = 0;    // |C(x) - x| / |x|, euclidean
 };
 
-struct BenchFigures {
+struct CodecsFigures {
   double memcpy_gbps = 0;
   double read_gbps = 0;
   std::vector<CodecFigures> codecs;
 };
 
-struct BenchOptions {
+struct CodecsOptions {
   std::size_t threads = 1;  // one encodes the tensor as one range; more share segments of it
   std::size_t rounds = 15;
 };
 
 using Codecs = std::vector<std::unique_ptr<const Codec>>;
 
-// How often bench_codecs steps its progress.
-std::size_t bench_steps(const Codecs& codecs, const BenchOptions& options);
+// How often measure_codecs steps its progress.
+std::size_t codecs_steps(const Codecs& codecs, const CodecsOptions& options);
 
 // The tensor has at least one element; it should start at a page of memory.
-BenchFigures bench_codecs(std::span<const float> tensor, const Codecs& codecs,
-                          const BenchOptions& options, console::Progress& progress);
+CodecsFigures measure_codecs(std::span<const float> tensor, const Codecs& codecs,
+                             const CodecsOptions& options, console::Progress& progress);
 
 }  // namespace gradwire::bench

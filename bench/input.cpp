@@ -7,7 +7,7 @@
 
 namespace gradwire::bench {
 
-PageArray<float> read_bench_input(const std::string& path) {
+PageArray<float> read_input(const std::string& path) {
   const Tensor tensor = read_tensor(path);
   if (tensor.values.empty()) throw FileError(path + ": has no elements to measure with");
   PageArray<float> values(tensor.values.size());

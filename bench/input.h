@@ -8,6 +8,6 @@
 namespace gradwire::bench {
 
 // The values of a .f32 or .npy file. Throws FileError, also for a file without elements.
-PageArray<float> read_bench_input(const std::string& path);
+PageArray<float> read_input(const std::string& path);
 
 }  // namespace gradwire::bench

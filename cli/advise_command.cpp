@@ -20,8 +20,8 @@
 #include "console/json.h"
 #include "console/progress.h"
 #include "console/table.h"
-#include "gradwire/core/usage_error.h"
 #include "gradwire/core/machine_threads.h"
+#include "gradwire/core/usage_error.h"
 #include "gradwire/method/step_order.h"
 
 namespace gradwire::cli {

@@ -1,8 +1,11 @@
 // What only advise reads from its arguments. Pure functions.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
+
+namespace CLI {
+class Validator;
+}
 
 namespace gradwire::cli {
 

@@ -42,7 +42,7 @@ struct BenchAllreduceCommand {
   std::size_t tensors = 1;
   std::string input;  // a file; empty: generate
   launch::WorkerOptions workers;
-  bench::BenchAllreduceOptions bench;
+  bench::AllreduceOptions bench;
   bool json = false;
 
   const std::string& source() const {
@@ -54,7 +54,7 @@ struct BenchAllreduceCommand {
 // What all ranks came to.
 struct Measurement {
   std::size_t elements = 0;
-  bench::BenchAllreduceFigures figures;
+  bench::AllreduceFigures figures;
 };
 
 void check_tensors(std::size_t tensors, std::size_t elements) {
@@ -69,7 +69,7 @@ bench::PageArray<float> make_values(const BenchAllreduceCommand& command, std::s
     if (const std::size_t mark = path.find(kRankMark); mark != std::string::npos) {
       path.replace(mark, kRankMark.size(), std::to_string(rank));
     }
-    return bench::read_bench_input(path);
+    return bench::read_input(path);
   }
   bench::PageArray<float> values(command.elements);
   bench::fill_gaussian({.seed = command.bench.seed,
@@ -89,11 +89,11 @@ Measurement measure(Communicator& communicator, const BenchAllreduceCommand& com
   std::optional<console::Progress> progress;
   if (communicator.rank() == 0) {
     progress.emplace(console, "bench allreduce",
-                     bench::bench_allreduce_steps(methods.size(), command.bench.rounds));
+                     bench::allreduce_steps(methods.size(), command.bench.rounds));
   }
   return {.elements = values.span().size(),
-          .figures = bench::bench_allreduce(communicator, values.span(), tensors, methods,
-                                            command.bench, progress ? &*progress : nullptr)};
+          .figures = bench::measure_allreduce(communicator, values.span(), tensors, methods,
+                                              command.bench, progress ? &*progress : nullptr)};
 }
 
 std::string sum_name(const launch::Placement& placement) {
@@ -146,7 +146,7 @@ void print_table(const Measurement& measurement, const BenchAllreduceCommand& co
                         {.heading = "encode\nms"},
                         {.heading = "exchange\nms"},
                         {.heading = "decode\nms"}});
-  const bench::BenchAllreduceFigures& all = measurement.figures;
+  const bench::AllreduceFigures& all = measurement.figures;
   table.add_row({sum_name(placement), "", console::fixed(all.sum_ms, 1),
                  console::fixed(all.sum_ms_min, 1), console::fixed(1, 2), "", "", "", "", ""});
   table.add_row({"scaling in place", "", console::fixed(all.scale_ms, 1),
@@ -188,7 +188,7 @@ void run(BenchAllreduceCommand command, const CLI::App& parsed, const console::C
   command.bench.server = command.workers.server_rank();
   command.bench.server_contributes = !command.workers.dedicated_server;
   Measurement measurement;
-  launch::run_workers(launch::workers_options(command.workers, placement, command.bench.seed),
+  launch::run_workers(command.workers, placement, command.bench.seed,
                       [&](Communicator& communicator) {
                         Measurement own = measure(communicator, command, methods, console);
                         if (communicator.rank() == 0) measurement = std::move(own);

@@ -41,14 +41,14 @@ struct BenchCodecOptions {
   std::size_t elements = 16'777'216;
   std::string input;  // a file; empty: generate
   std::string generate = "gaussian";
-  bench::BenchOptions bench;
+  bench::CodecsOptions bench;
   bool json = false;
 
   const std::string& source() const { return input.empty() ? generate : input; }
 };
 
 bench::PageArray<float> make_tensor(const BenchCodecOptions& options) {
-  if (!options.input.empty()) return bench::read_bench_input(options.input);
+  if (!options.input.empty()) return bench::read_input(options.input);
   bench::PageArray<float> values(options.elements);
   const Rng rng{.seed = 1, .purpose = Purpose::data};
   if (options.generate == "gradients") {
@@ -59,7 +59,7 @@ bench::PageArray<float> make_tensor(const BenchCodecOptions& options) {
   return values;
 }
 
-Json to_json(const bench::BenchFigures& figures, std::size_t elements,
+Json to_json(const bench::CodecsFigures& figures, std::size_t elements,
              const BenchCodecOptions& options) {
   Json codecs = Json::array();
   for (const bench::CodecFigures& codec : figures.codecs) {
@@ -82,7 +82,7 @@ Json to_json(const bench::BenchFigures& figures, std::size_t elements,
           {"codecs", codecs}};
 }
 
-void print_table(const bench::BenchFigures& figures, std::size_t elements,
+void print_table(const bench::CodecsFigures& figures, std::size_t elements,
                  const BenchCodecOptions& options, const console::Console& console) {
   const auto text = [](const bench::Speed& speed) {
     return fmt::format("{:.2f} {:>7.2f}", speed.gbps, speed.memcpy_ratio);
@@ -118,9 +118,9 @@ void run(const BenchCodecOptions& options, const console::Console& console) {
   bench::Codecs codecs;
   for (const std::string& spec : options.codecs) codecs.push_back(make_codec(spec));
   const bench::PageArray<float> tensor = make_tensor(options);
-  const bench::BenchFigures figures = [&] {
-    console::Progress progress(console, "bench codec", bench::bench_steps(codecs, options.bench));
-    return bench::bench_codecs(tensor.span(), codecs, options.bench, progress);
+  const bench::CodecsFigures figures = [&] {
+    console::Progress progress(console, "bench codec", bench::codecs_steps(codecs, options.bench));
+    return bench::measure_codecs(tensor.span(), codecs, options.bench, progress);
   }();
   if (options.json) {
     console::print_json(to_json(figures, tensor.span().size(), options), console);

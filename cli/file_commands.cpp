@@ -14,8 +14,8 @@
 #include "console/format.h"
 #include "console/json.h"
 #include "gradwire/codec/codec.h"
-#include "gradwire/core/usage_error.h"
 #include "gradwire/core/machine_threads.h"
+#include "gradwire/core/usage_error.h"
 #include "gradwire/file/gw_file.h"
 #include "gradwire/file/tensor_file.h"
 

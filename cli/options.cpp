@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <CLI/CLI.hpp>
 #include <charconv>
 #include <string>
 #include <system_error>
-#include <thread>
 
 namespace gradwire::cli {
 

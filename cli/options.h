@@ -2,9 +2,14 @@
 // variables must outlive the call to parse.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdint>
+
+namespace CLI {
+class App;
+class Option;
+class Validator;
+}  // namespace CLI
 
 namespace gradwire::cli {
 

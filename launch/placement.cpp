@@ -20,16 +20,22 @@ std::optional<std::string> text_of(const Environment& environment, const char* v
   return value;
 }
 
-std::uint64_t number_of(const std::string& text, const char* variable, std::uint64_t least,
-                        std::uint64_t most) {
+std::optional<std::uint64_t> whole_number(const std::string& text) {
   std::uint64_t number = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest != end || number < least || number > most) {
+  if (error != std::errc() || rest != end) return std::nullopt;
+  return number;
+}
+
+std::uint64_t number_of(const std::string& text, const char* variable, std::uint64_t least,
+                        std::uint64_t most) {
+  const auto number = whole_number(text);
+  if (!number || *number < least || *number > most) {
     throw UsageError(fmt::format("{}={} in the environment is no whole number from {} to {}",
                                  variable, text, least, most));
   }
-  return number;
+  return *number;
 }
 
 // The rank and the size that a pair of variables gives, if it is there.
@@ -126,6 +132,17 @@ Placement find_placement(const WorkersAsked& asked, const Environment& environme
   }
   if (by_mpirun) check_agrees(asked, *by_mpirun, "mpirun");
   return placed_by_nobody(asked);
+}
+
+std::size_t workers_on_host(const Placement& placement, const Environment& environment) {
+  if (placement.role == Role::one_worker) {
+    for (const char* variable : {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"}) {
+      const auto text = text_of(environment, variable);
+      const auto workers = text ? whole_number(*text) : std::nullopt;
+      if (workers && *workers > 0) return *workers;
+    }
+  }
+  return placement.size;
 }
 
 }  // namespace gradwire::launch

@@ -53,4 +53,7 @@ const char* process_environment(const char* name);
 // Throws UsageError where options and environment contradict one another.
 Placement find_placement(const WorkersAsked& asked, const Environment& environment);
 
+// The workers that share this machine, as far as the environment of one worker says; otherwise all.
+std::size_t workers_on_host(const Placement& placement, const Environment& environment);
+
 }  // namespace gradwire::launch

@@ -11,17 +11,22 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-Placement placement(const WorkersAsked& asked, const Variables& variables) {
-  return find_placement(asked, [&](const char* variable) -> const char* {
+Environment with(const Variables& variables) {
+  return [&](const char* variable) -> const char* {
     const auto found = variables.find(variable);
     return found == variables.end() ? nullptr : found->second.c_str();
-  });
+  };
+}
+
+Placement placement(const WorkersAsked& asked, const Variables& variables) {
+  return find_placement(asked, with(variables));
 }
 
 std::string refusal(const WorkersAsked& asked, const Variables& variables) {
   return message_of<UsageError>([&] { placement(asked, variables); });
 }
 
+const Variables kNothing;
 const Variables kMpirun = {{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}};
 const Variables kFour = {
     {"RANK", "3"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29500"}};
@@ -109,6 +114,16 @@ TEST(Placement, NumbersAreCheckedAgainstOneAnother) {
   variables["MASTER_PORT"] = "70000";
   EXPECT_EQ(refusal({}, variables),
             "MASTER_PORT=70000 in the environment is no whole number from 1 to 65535");
+}
+
+TEST(WorkersOnHost, AreThoseThatTheEnvironmentNamesOrAll) {
+  const Placement worker = placement({}, kFour);
+  EXPECT_EQ(workers_on_host(worker, with(kNothing)), 4u);
+  const Variables torchrun = {{"LOCAL_WORLD_SIZE", "2"}};
+  EXPECT_EQ(workers_on_host(worker, with(torchrun)), 2u);
+  EXPECT_EQ(workers_on_host(placement({.workers = 3}, {}), with(torchrun)), 3u) << "all are here";
+  const Variables mpirun = {{"LOCAL_WORLD_SIZE", "two"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}};
+  EXPECT_EQ(workers_on_host(worker, with(mpirun)), 1u);
 }
 
 }  // namespace

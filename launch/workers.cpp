@@ -34,47 +34,54 @@ class FirstFailure {
   std::exception_ptr first_;
 };
 
+// What all workers of this process share. Refers to the caller's arguments.
+struct Run {
+  const WorkerOptions& options;
+  const Placement& placement;
+  std::uint64_t seed;
+  const Work& work;
+  FirstFailure failure = {};
+};
+
 // The same on all ranks, and different for most runs that could meet by mistake.
-std::uint64_t run_number(const WorkersOptions& options) {
-  return fingerprint(fmt::format("seed {}, port {}, {} workers", options.seed,
-                                 options.placement.master_port, options.placement.size));
+std::uint64_t run_number(const Run& run) {
+  return fingerprint(fmt::format("seed {}, port {}, {} workers", run.seed,
+                                 run.placement.master_port, run.placement.size));
 }
 
-void run_worker(const std::function<std::unique_ptr<Transport>()>& make_transport,
-                const WorkersOptions& options, const Work& work, FirstFailure& failure) {
+void run_worker(const std::function<std::unique_ptr<Transport>()>& make_transport, Run& run) {
   // Lives longer than the try block: it tells the peers about a failure when it goes, and what they
   // throw then must be noted after the failure itself.
   std::unique_ptr<Communicator> communicator;
   try {
     communicator = std::make_unique<Communicator>(
         make_transport(),
-        CommunicatorOptions{.run = run_number(options), .peer_timeout = options.peer_timeout});
-    work(*communicator);
+        CommunicatorOptions{.run = run_number(run), .peer_timeout = run.options.peer_timeout()});
+    run.work(*communicator);
     communicator->close();
   } catch (...) {
-    failure.note(std::current_exception());
+    run.failure.note(std::current_exception());
   }
 }
 
-void run_threads(const WorkersOptions& options, const Work& work, FirstFailure& failure) {
-  InProcessWorld world(options.placement.size);
+void run_threads(Run& run) {
+  InProcessWorld world(run.placement.size);
   std::vector<std::jthread> threads;  // joined when they go
-  for (std::size_t rank = 0; rank < options.placement.size; ++rank) {
-    threads.emplace_back(
-        [&, rank] { run_worker([&] { return world.join(rank); }, options, work, failure); });
+  for (std::size_t rank = 0; rank < run.placement.size; ++rank) {
+    threads.emplace_back([&, rank] { run_worker([&] { return world.join(rank); }, run); });
   }
 }
 
-std::unique_ptr<Transport> make_process_transport(const WorkersOptions& options) {
-  const Placement& placement = options.placement;
+std::unique_ptr<Transport> make_process_transport(const Run& run) {
+  const Placement& placement = run.placement;
   if (placement.transport == TransportKind::gloo) {
     return make_gloo_transport({.rank = placement.rank,
                                 .size = placement.size,
                                 .directory = {},
                                 .master_host = placement.master_host,
                                 .master_port = placement.master_port,
-                                .interface = options.interface,
-                                .start_time_max = options.peer_timeout});
+                                .interface = run.options.interface,
+                                .start_time_max = run.options.peer_timeout()});
   }
   GW_CHECK(placement.transport == TransportKind::mpi);
   auto transport = make_mpi_transport();
@@ -89,23 +96,16 @@ std::unique_ptr<Transport> make_process_transport(const WorkersOptions& options)
 
 }  // namespace
 
-WorkersOptions workers_options(const WorkerOptions& given, const Placement& placement,
-                               std::uint64_t seed) {
-  return {.placement = placement,
-          .interface = given.interface,
-          .peer_timeout = given.peer_timeout(),
-          .seed = seed};
-}
-
-void run_workers(const WorkersOptions& options, const Work& work) {
-  GW_CHECK(options.placement.role != Role::starter);
-  FirstFailure failure;
-  if (options.placement.role == Role::all_workers) {
-    run_threads(options, work, failure);
+void run_workers(const WorkerOptions& options, const Placement& placement, std::uint64_t seed,
+                 const Work& work) {
+  GW_CHECK(placement.role != Role::starter);
+  Run run{.options = options, .placement = placement, .seed = seed, .work = work};
+  if (placement.role == Role::all_workers) {
+    run_threads(run);
   } else {
-    run_worker([&] { return make_process_transport(options); }, options, work, failure);
+    run_worker([&] { return make_process_transport(run); }, run);
   }
-  failure.rethrow();
+  run.failure.rethrow();
 }
 
 }  // namespace gradwire::launch

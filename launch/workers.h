@@ -3,10 +3,8 @@
 // work is done.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
-#include <string>
 
 #include "gradwire/collective/communicator.h"
 #include "launch/placement.h"
@@ -14,22 +12,12 @@
 
 namespace gradwire::launch {
 
-struct WorkersOptions {
-  Placement placement;
-  std::string interface = {};                     // of the network, for Gloo; empty: found out
-  std::chrono::milliseconds peer_timeout{60000};  // also the longest wait for ranks at the start
-  std::uint64_t seed = 0;
-};
-
-// From a command's options.
-WorkersOptions workers_options(const WorkerOptions& given, const Placement& placement,
-                               std::uint64_t seed);
-
 // What one worker does, on a thread of its own. A worker that throws ends the others, too.
 using Work = std::function<void(Communicator&)>;
 
 // Returns when all workers of this process are done. If some failed, throws what the first of them
-// threw. The placement is not that of a starter.
-void run_workers(const WorkersOptions& options, const Work& work);
+// threw. The placement is not that of a starter. The seed helps to refuse workers of another run.
+void run_workers(const WorkerOptions& options, const Placement& placement, std::uint64_t seed,
+                 const Work& work);
 
 }  // namespace gradwire::launch

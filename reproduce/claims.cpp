@@ -4,8 +4,11 @@ namespace gradwire::reproduce {
 namespace {
 
 constexpr ClaimEntry kClaims[] = {
-    {"natural", reproduce_natural}, {"diana", reproduce_diana}, {"lgreco", reproduce_lgreco},
-    {"lgc", reproduce_lgc},         {"sasg", reproduce_sasg},
+    {.name = "natural", .reproduce = reproduce_natural},
+    {.name = "diana", .reproduce = reproduce_diana, .reads_data = true},
+    {.name = "lgreco", .reproduce = reproduce_lgreco},
+    {.name = "lgc", .reproduce = reproduce_lgc},
+    {.name = "sasg", .reproduce = reproduce_sasg},
 };
 
 }  // namespace

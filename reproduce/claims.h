@@ -18,6 +18,7 @@ Claim reproduce_sasg(Workbench& bench);
 struct ClaimEntry {
   const char* name;
   Claim (*reproduce)(Workbench& bench);
+  bool reads_data = false;  // in the workbench's data directory
 };
 
 std::span<const ClaimEntry> all_claims();

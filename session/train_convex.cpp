@@ -155,23 +155,21 @@ std::vector<FinishedRun> run_convex(const TrainOptions& options, std::span<const
   const convex::ExperimentOptions asked = experiment_options(options, placement);
   const convex::Experiment experiment(load_data(options, asked.loss), asked);
   std::vector<FinishedRun> runs;
-  launch::run_workers(
-      launch::workers_options(options.workers, placement, options.seed),
-      [&](Communicator& communicator) {
-        FirstRank first(options, experiment, placement, console);
-        for (const RunPlan& plan : plans) {
-          const auto training = training_options(options, plan, experiment);
-          if (options.resume && take_finished(communicator, plan.directory, training.configuration,
-                                              training.steps, runs)) {
-            continue;
-          }
-          if (communicator.rank() == 0) {
-            runs.push_back(first.run(communicator, training));
-          } else {
-            convex::train(communicator, experiment, training);
-          }
-        }
-      });
+  launch::run_workers(options.workers, placement, options.seed, [&](Communicator& communicator) {
+    FirstRank first(options, experiment, placement, console);
+    for (const RunPlan& plan : plans) {
+      const auto training = training_options(options, plan, experiment);
+      if (options.resume && take_finished(communicator, plan.directory, training.configuration,
+                                          training.steps, runs)) {
+        continue;
+      }
+      if (communicator.rank() == 0) {
+        runs.push_back(first.run(communicator, training));
+      } else {
+        convex::train(communicator, experiment, training);
+      }
+    }
+  });
   return runs;
 }
 

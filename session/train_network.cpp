@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "gradwire/core/usage_error.h"
 #include "gradwire/core/machine_threads.h"
+#include "gradwire/core/usage_error.h"
 #include "launch/stop_request.h"
 #include "launch/workers.h"
 #include "record/hash_text.h"
@@ -33,20 +31,6 @@ constexpr std::size_t kBatchUsual = 64;
 constexpr std::size_t kBatchUsualOfText = 16;  // a sample of text is many tokens
 constexpr std::uint64_t kEvaluationsLeast = 5;
 constexpr std::size_t kContextUsual = 128;
-
-// How many workers share this machine, as far as somebody says; otherwise all.
-std::size_t workers_here(const launch::Placement& placement) {
-  if (placement.role == launch::Role::one_worker) {
-    for (const char* name : {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"}) {
-      const char* const text = launch::process_environment(name);
-      if (text == nullptr) continue;
-      std::size_t workers = 0;
-      const auto [end, error] = std::from_chars(text, text + std::strlen(text), workers);
-      if (error == std::errc() && *end == '\0' && workers > 0) return workers;
-    }
-  }
-  return placement.size;
-}
 
 data::SourceOptions source_options(const TrainOptions& options) {
   return {.seed = options.seed,
@@ -69,8 +53,8 @@ train::TaskOptions task_options(const TrainOptions& options, const launch::Place
       .clip = network.clip,
       .schedule = train::parse_schedule(network.schedule),
       .warmup_epochs = network.warmup_epochs,
-      .operation_threads = network.threads.value_or(
-          std::max<std::size_t>(machine_threads() / workers_here(placement), 1)),
+      .operation_threads = network.threads.value_or(std::max<std::size_t>(
+          machine_threads() / launch::workers_on_host(placement, launch::process_environment), 1)),
       .seed = options.seed};
   const bool is_sgd = task.optimiser.kind == train::OptimiserOptions::Kind::sgd;
   task.learning_rate = network.learning_rate.value_or(is_sgd ? 0.05 : 0.001);
@@ -216,31 +200,29 @@ std::vector<FinishedRun> run_network(const TrainOptions& options, std::span<cons
   FirstRank first(options, task, placement, console);
   std::vector<FinishedRun> runs;
   std::atomic<bool> is_stopped = false;
-  launch::run_workers(
-      launch::workers_options(options.workers, placement, options.seed),
-      [&](Communicator& communicator) {
-        if (plans.size() > 1) {  // none is done in vain because another one cannot be
-          for (const RunPlan& plan : plans) {
-            train::check_training(communicator, task, training_options(options, plan, task));
-          }
-        }
-        for (const RunPlan& plan : plans) {
-          const auto training = training_options(options, plan, task);
-          if (options.resume && take_finished(communicator, plan.directory, training.configuration,
-                                              training.steps, runs)) {
-            continue;
-          }
-          if (communicator.rank() != 0) {
-            const auto result = train::train(communicator, task, training);
-            if (result.steps_done < training.steps) is_stopped = true;
-          } else if (auto run = first.run(communicator, training)) {
-            runs.push_back(std::move(*run));
-          } else {
-            is_stopped = true;
-          }
-          if (is_stopped) return;
-        }
-      });
+  launch::run_workers(options.workers, placement, options.seed, [&](Communicator& communicator) {
+    if (plans.size() > 1) {  // none is done in vain because another one cannot be
+      for (const RunPlan& plan : plans) {
+        train::check_training(communicator, task, training_options(options, plan, task));
+      }
+    }
+    for (const RunPlan& plan : plans) {
+      const auto training = training_options(options, plan, task);
+      if (options.resume && take_finished(communicator, plan.directory, training.configuration,
+                                          training.steps, runs)) {
+        continue;
+      }
+      if (communicator.rank() != 0) {
+        const auto result = train::train(communicator, task, training);
+        if (result.steps_done < training.steps) is_stopped = true;
+      } else if (auto run = first.run(communicator, training)) {
+        runs.push_back(std::move(*run));
+      } else {
+        is_stopped = true;
+      }
+      if (is_stopped) return;
+    }
+  });
   if (is_stopped) throw launch::Stopped(first.stopped());
   return runs;
 }
