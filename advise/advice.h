@@ -15,7 +15,7 @@ struct Candidate {
   MethodSpeed speed;
   MethodPredictions predictions;
 
-  const Prediction& best() const { return predictions.ways[predictions.best]; }
+  const Prediction& best() const { return predictions.topologies[predictions.best]; }
 };
 
 // By less than this a method is not worth its error, nor are predictions that good.

@@ -1,6 +1,7 @@
 #include "advise/method_speed.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "bench/page_array.h"
@@ -99,7 +100,7 @@ std::optional<std::size_t> factor_rank_of(const std::string& spec) {
   return std::nullopt;
 }
 
-// Measures one method, way by way.
+// Measures one method, topology by topology.
 class MethodMeasurement {
  public:
   MethodMeasurement(MethodSpeed& speed, const std::vector<MethodTensor>& tensors,
@@ -108,14 +109,19 @@ class MethodMeasurement {
 
   void run() {
     measure_codecs();
-    gather_ = try_way(Topology::gather);
-    scatter_ = try_way(Topology::scatter);
-    ring_ = try_way(Topology::ring);
-    if (!gather_ && !scatter_ && !ring_) throw Error(first_refusal_);
+    // Those without a downlink come first: only there the way up is alone.
+    for (const bool has_downlink : {false, true}) {
+      for (const Topology topology : all_topologies()) {
+        if (traits_of(topology).has_downlink == has_downlink) laps_[topology] = lap_on(topology);
+      }
+    }
+    if (std::ranges::none_of(laps_, [](const auto& lap) { return lap.second.has_value(); })) {
+      throw Error(first_refusal_);
+    }
     if (!down_ && up_) down_ = up_;
-    if (scatter_) add_owner_ways();
-    if (gather_) add_gather();
-    if (ring_) add_ring();
+    for (const Topology topology : all_topologies()) {
+      if (laps_[topology]) speed_.topologies.push_back(speed_on(topology, *laps_[topology]));
+    }
   }
 
  private:
@@ -137,10 +143,17 @@ class MethodMeasurement {
     speed_.is_summed = codecs.up->summable_from().has_value();
   }
 
-  // Nothing where the method does not go that way.
-  std::optional<Lap> try_way(Topology topology) {
+  // Nothing where the method does not run on the topology.
+  std::optional<Lap> lap_on(Topology topology) {
+    if (!traits_of(topology).has_owners) return try_topology(topology);
+    // A rank that is alone owns everything, whoever the owners would be.
+    if (!owner_lap_) owner_lap_ = try_topology(topology);
+    return *owner_lap_;
+  }
+
+  std::optional<Lap> try_topology(Topology topology) {
     try {
-      return measure_way(topology);
+      return measure_on(topology);
     } catch (const SpecError&) {
       throw;
     } catch (const Error& error) {
@@ -149,7 +162,7 @@ class MethodMeasurement {
     }
   }
 
-  Lap measure_way(Topology topology) {
+  Lap measure_on(Topology topology) {
     // One worker alone finds what is no matter of time.
     std::size_t rounds = options_.rounds;
     {
@@ -163,7 +176,7 @@ class MethodMeasurement {
         message_bytes_ = work.message_bytes() / static_cast<double>(values_.size());
       }
       // The way up is alone only there; elsewhere the error holds that of the way down, too.
-      const bool is_alone = topology == Topology::gather || !up_;
+      const bool is_alone = !traits_of(topology).has_downlink || !up_;
       if (is_alone) speed_.up_error = bench::relative_error(work.output(), values_);
       if (traits.needs_parameters) rounds = std::min(rounds, kLazyRoundsMax);
     }
@@ -191,62 +204,68 @@ class MethodMeasurement {
     return seconds;
   }
 
-  void add_owner_ways() {
-    if (speed_.factor_rank) return add_factors(*scatter_, {Topology::scatter, Topology::server});
-    const double up = gather_ ? gather_->encode
-                      : up_   ? std::min(up_->measure + up_->encode, scatter_->encode)
-                              : scatter_->encode / 2;
-    WaySpeed way{.topology = Topology::scatter,
-                 .seconds = uplink(up, scatter_->decode),
-                 .up_bytes = message_bytes_,
-                 .down_bytes = down_ && up_ && down_->payload_bytes != up_->payload_bytes
-                                   ? down_->payload_bytes
-                                   : message_bytes_};
-    way.seconds.encode_mean = std::max(0.0, scatter_->encode - up);
-    if (speed_.has_memory && gather_ && down_) {
-      // What takes more time than it does in a gather is decoding what came down, and the owner's
-      // memory: of its chunk, which was all with one rank.
-      const double more = std::max(0.0, scatter_->decode - gather_->decode);
-      const double decode = std::min(down_->decode, more);
-      way.seconds.settle -= more - decode;
-      way.seconds.encode_mean += more - decode;
+  TopologySpeed speed_on(Topology topology, const Lap& lap) {
+    if (speed_.factor_rank) {
+      speed_.factor_seconds = lap.encode + lap.decode;
+      return {.topology = topology};
     }
-    speed_.ways.push_back(way);
-    way.topology = Topology::server;
-    speed_.ways.push_back(way);
+    const TopologyTraits& traits = traits_of(topology);
+    if (traits.passes_sums) return speed_with_sums(topology, lap);
+    if (traits.has_owners) return speed_with_owners(topology, lap);
+    return {.topology = topology,
+            .seconds = uplink(lap.encode, lap.decode),
+            .up_bytes = message_bytes_,
+            .down_bytes = 0};
   }
 
-  void add_gather() {
-    if (speed_.factor_rank) return add_factors(*gather_, {Topology::gather});
-    speed_.ways.push_back({.topology = Topology::gather,
-                           .seconds = uplink(gather_->encode, gather_->decode),
-                           .up_bytes = message_bytes_,
-                           .down_bytes = 0});
+  // Where the way up is alone.
+  const Lap* uplink_lap() const {
+    for (const auto& [topology, lap] : laps_) {
+      if (lap && !traits_of(topology).has_downlink) return &*lap;
+    }
+    return nullptr;
+  }
+
+  TopologySpeed speed_with_owners(Topology topology, const Lap& lap) const {
+    const Lap* const alone = uplink_lap();
+    const double up = alone ? alone->encode
+                      : up_ ? std::min(up_->measure + up_->encode, lap.encode)
+                            : lap.encode / 2;
+    TopologySpeed speed{.topology = topology,
+                        .seconds = uplink(up, lap.decode),
+                        .up_bytes = message_bytes_,
+                        .down_bytes = down_ && up_ && down_->payload_bytes != up_->payload_bytes
+                                          ? down_->payload_bytes
+                                          : message_bytes_};
+    speed.seconds.encode_mean = std::max(0.0, lap.encode - up);
+    if (speed_.has_memory && alone && down_) {
+      // Without owners it takes less time: the rest is decoding what came down, and the owner's
+      // memory of its chunk, which was all with one rank.
+      const double more = std::max(0.0, lap.decode - alone->decode);
+      const double decode = std::min(down_->decode, more);
+      speed.seconds.settle -= more - decode;
+      speed.seconds.encode_mean += more - decode;
+    }
+    return speed;
   }
 
   // The first hop copies or encodes, and those that follow add what came to that.
-  void add_ring() {
-    if (speed_.factor_rank) return add_factors(*ring_, {Topology::ring});
-    WaySpeed way{.topology = Topology::ring,
-                 .seconds = {.encode = ring_->encode,
-                             .decode_add = up_ ? up_->decode_add : 0,
-                             .decode = ring_->decode},
-                 .up_bytes = message_bytes_,
-                 .down_bytes = message_bytes_};
+  TopologySpeed speed_with_sums(Topology topology, const Lap& lap) const {
+    TopologySpeed speed{.topology = topology,
+                        .seconds = {.encode = lap.encode,
+                                    .decode_add = up_ ? up_->decode_add : 0,
+                                    .decode = lap.decode},
+                        .up_bytes = message_bytes_,
+                        .down_bytes = message_bytes_};
     if (speed_.is_summed && up_ && up_->payload_bytes < sizeof(float)) {
-      // A few places are summed, which were all encoded beforehand.
+      // A few elements are summed, which were all encoded beforehand.
       const double share = up_->payload_bytes / sizeof(float);
-      way.seconds.prepare = way.seconds.encode * (1 - share);
-      way.seconds.encode *= share;
-      way.seconds.decode_add *= share;
+      speed.seconds.prepare = speed.seconds.encode * (1 - share);
+      speed.seconds.encode *= share;
+      speed.seconds.decode_add *= share;
     }
-    if (speed_.has_memory) std::swap(way.seconds.decode, way.seconds.settle);
-    speed_.ways.push_back(way);
-  }
-
-  void add_factors(const Lap& lap, std::initializer_list<Topology> topologies) {
-    speed_.factor_seconds = lap.encode + lap.decode;
-    for (const Topology topology : topologies) speed_.ways.push_back({.topology = topology});
+    if (speed_.has_memory) std::swap(speed.seconds.decode, speed.seconds.settle);
+    return speed;
   }
 
   MethodSpeed& speed_;
@@ -256,10 +275,9 @@ class MethodMeasurement {
   std::shared_ptr<const Codec> up_codec_;
   std::optional<CodecSpeed> up_;
   std::optional<CodecSpeed> down_;
-  std::optional<Lap> gather_;
-  std::optional<Lap> scatter_;
-  std::optional<Lap> ring_;
-  double message_bytes_ = 0;  // for each element
+  std::map<Topology, std::optional<Lap>> laps_;
+  std::optional<std::optional<Lap>> owner_lap_;  // of the first topology with owners
+  double message_bytes_ = 0;                     // for each element
   std::string first_refusal_;
 };
 

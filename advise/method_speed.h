@@ -17,8 +17,8 @@
 
 namespace gradwire::advise {
 
-// One of the ways that a method can go.
-struct WaySpeed {
+// What a method takes on one topology.
+struct TopologySpeed {
   Topology topology = Topology::scatter;
   plan::CodecSeconds seconds = {};
   double up_bytes = 0;  // of payload for each element
@@ -26,10 +26,10 @@ struct WaySpeed {
 };
 
 struct MethodSpeed {
-  std::string method;               // as it was given
-  std::string spec;                 // the canonical text
-  std::optional<CodecSpeed> codec;  // the uplink's, where a method has one for all
-  std::vector<WaySpeed> ways;       // in the order scatter, server, gather, ring
+  std::string method;                     // as it was given
+  std::string spec;                       // the canonical text
+  std::optional<CodecSpeed> codec;        // the uplink's, where a method has one for all
+  std::vector<TopologySpeed> topologies;  // those that it runs on, in the order of the table
   bool has_memory = false;
   bool needs_whole_gradient = false;
   bool keeps_uploads = false;  // a worker may let its last message be used again
@@ -39,7 +39,7 @@ struct MethodSpeed {
   double up_error = 0;
   double down_error = 0;
   bool is_unbiased = false;  // errors of several workers are independent, and average out
-  bool is_summed = false;    // on a ring nothing is rounded on the way
+  bool is_summed = false;    // where sums are passed on, nothing is rounded on the way
 
   // powersgd: factors are averaged as they are, the left ones and then the right ones; what it
   // computes beside that is done before, between and after, and nothing hides it.

@@ -14,9 +14,9 @@ namespace {
 // A message's way through the library, the kernel and the other side's, beside its bytes.
 constexpr double kMessageSeconds = 20e-6;
 
-const WaySpeed& way_of(const MethodSpeed& method, Topology topology) {
-  const auto found = std::ranges::find(method.ways, topology, &WaySpeed::topology);
-  GW_CHECK(found != method.ways.end());
+const TopologySpeed& speed_on(const MethodSpeed& method, Topology topology) {
+  const auto found = std::ranges::find(method.topologies, topology, &TopologySpeed::topology);
+  GW_CHECK(found != method.topologies.end());
   return *found;
 }
 
@@ -32,12 +32,12 @@ class Predictor {
                  .byte_seconds = scenario.socket_byte_seconds,
                  .cores = scenario.cores_per_worker} {}
 
-  Prediction predict(const WaySpeed& way) const {
-    Prediction prediction{.topology = way.topology};
-    prediction.relative_error = error(way.topology);
+  Prediction predict(const TopologySpeed& speed) const {
+    Prediction prediction{.topology = speed.topology};
+    prediction.relative_error = error(speed.topology);
     if (method_.factor_rank) {
       const auto [left, right] = factor_elements();
-      const WaySpeed& exact = way_of(none_, way.topology);
+      const TopologySpeed& exact = speed_on(none_, speed.topology);
       for (const std::size_t elements : {left, right}) {
         const auto exchange = plan_exchange(none_, exact, elements);
         prediction.exchange_seconds += plan::exchange_seconds(exchange, network_);
@@ -48,34 +48,34 @@ class Predictor {
       prediction.exchange_seconds +=
           turns * method_.factor_seconds * static_cast<double>(scenario_.elements());
     } else {
-      const auto exchange = plan_exchange(method_, way, scenario_.elements());
+      const auto exchange = plan_exchange(method_, speed, scenario_.elements());
       prediction.exchange_seconds = plan::exchange_seconds(exchange, network_);
       prediction.bytes_sent = plan::bytes_sent(exchange);
     }
-    if (scenario_.compute_seconds) add_step(way, prediction);
+    if (scenario_.compute_seconds) add_step(speed, prediction);
     return prediction;
   }
 
  private:
-  plan::PlannedExchange plan_exchange(const MethodSpeed& method, const WaySpeed& way,
+  plan::PlannedExchange plan_exchange(const MethodSpeed& method, const TopologySpeed& speed,
                                       std::size_t elements) const {
-    const bool is_shared = traits_of(way.topology).shares_evenly;
+    const bool is_shared = traits_of(speed.topology).shares_evenly;
     plan::PlannedExchange exchange{
-        .topology = way.topology,
+        .topology = speed.topology,
         .elements = elements,
         .ranks = scenario_.workers,
         .segment_elements = segment_elements(is_shared ? elements / scenario_.workers : elements,
                                              method.keeps_uploads),
-        .up_bytes = way.up_bytes,
-        .down_bytes = way.down_bytes,
-        .codec = way.seconds,
+        .up_bytes = speed.up_bytes,
+        .down_bytes = speed.down_bytes,
+        .codec = speed.seconds,
         .mean_waits = method.mean_waits,
         .decodes_last = method.has_memory};
     // Whoever sends seals, and whoever gets checks.
-    exchange.codec.encode += way.up_bytes * scenario_.checksum_byte_seconds;
-    exchange.codec.decode_add += way.up_bytes * scenario_.checksum_byte_seconds;
-    exchange.codec.encode_mean += way.down_bytes * scenario_.checksum_byte_seconds;
-    exchange.codec.decode += way.down_bytes * scenario_.checksum_byte_seconds;
+    exchange.codec.encode += speed.up_bytes * scenario_.checksum_byte_seconds;
+    exchange.codec.decode_add += speed.up_bytes * scenario_.checksum_byte_seconds;
+    exchange.codec.encode_mean += speed.down_bytes * scenario_.checksum_byte_seconds;
+    exchange.codec.decode += speed.down_bytes * scenario_.checksum_byte_seconds;
     return exchange;
   }
 
@@ -91,13 +91,13 @@ class Predictor {
     return {left, right};
   }
 
-  void add_step(const WaySpeed& way, Prediction& prediction) const {
+  void add_step(const TopologySpeed& speed, Prediction& prediction) const {
     // The second mean of factors needs the first, and whoever needs the whole gradient waits.
     const bool hides = !method_.needs_whole_gradient && !method_.factor_rank;
     const std::size_t groups = hides ? scenario_.groups() : 1;
     double each = prediction.exchange_seconds;
     if (groups > 1) {
-      const auto exchange = plan_exchange(method_, way, scenario_.elements() / groups);
+      const auto exchange = plan_exchange(method_, speed, scenario_.elements() / groups);
       each = plan::exchange_seconds(exchange, network_);
       prediction.exchange_seconds = static_cast<double>(groups) * each;
       prediction.bytes_sent = static_cast<double>(groups) * plan::bytes_sent(exchange);
@@ -126,15 +126,15 @@ class Predictor {
   const plan::Network network_;
 };
 
-// A ring that rounds at every hop may be fast, and its mean mostly noise: what has much more error
-// than another way is not the best one.
-std::size_t fastest(const std::vector<Prediction>& ways) {
+// A ring that rounds at every hop may be fast, and its mean mostly noise: one with much more error
+// than on another topology is not the best one.
+std::size_t fastest(const std::vector<Prediction>& topologies) {
   constexpr double kErrorMax = 1.5;  // times the least: two roundings, but not three
-  const double least = std::ranges::min(ways, {}, &Prediction::relative_error).relative_error;
-  std::size_t best = ways.size();
-  for (std::size_t i = 0; i < ways.size(); ++i) {
-    if (ways[i].relative_error > kErrorMax * least) continue;
-    if (best == ways.size() || ways[i].seconds() < ways[best].seconds()) best = i;
+  const double least = std::ranges::min(topologies, {}, &Prediction::relative_error).relative_error;
+  std::size_t best = topologies.size();
+  for (std::size_t i = 0; i < topologies.size(); ++i) {
+    if (topologies[i].relative_error > kErrorMax * least) continue;
+    if (best == topologies.size() || topologies[i].seconds() < topologies[best].seconds()) best = i;
   }
   return best;
 }
@@ -152,8 +152,9 @@ MethodPredictions predict(const MethodSpeed& method, const MethodSpeed& none,
                           const Scenario& scenario) {
   const Predictor predictor(method, none, scenario);
   MethodPredictions predictions;
-  for (const WaySpeed& way : method.ways) predictions.ways.push_back(predictor.predict(way));
-  predictions.best = fastest(predictions.ways);
+  for (const TopologySpeed& speed : method.topologies)
+    predictions.topologies.push_back(predictor.predict(speed));
+  predictions.best = fastest(predictions.topologies);
   return predictions;
 }
 

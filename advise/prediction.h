@@ -25,7 +25,7 @@ struct Scenario {
   std::size_t groups() const;
 };
 
-// A method that goes one way.
+// A method on one topology.
 struct Prediction {
   Topology topology = Topology::scatter;
   double exchange_seconds = 0;              // of all tensors; within a step, group by group
@@ -38,8 +38,8 @@ struct Prediction {
 };
 
 struct MethodPredictions {
-  std::vector<Prediction> ways;  // those that the method can go
-  std::size_t best = 0;          // index of the fastest one that is about as exact as any
+  std::vector<Prediction> topologies;  // those that the method runs on
+  std::size_t best = 0;                // index of the fastest one that is about as exact as any
 };
 
 // `none` is what exact means take: those of factors, for one.

@@ -77,11 +77,11 @@ struct Answer {
             .load = load};
   }
   const advise::Prediction& baseline() const {
-    const auto& ways = candidates[none].predictions.ways;
-    return *std::ranges::find(ways, Topology::ring, &advise::Prediction::topology);
+    const auto& topologies = candidates[none].predictions.topologies;
+    return *std::ranges::find(topologies, Topology::ring, &advise::Prediction::topology);
   }
-  double speedup(const advise::Prediction& way) const {
-    return baseline().seconds() / way.seconds();
+  double speedup(const advise::Prediction& prediction) const {
+    return baseline().seconds() / prediction.seconds();
   }
 };
 
@@ -161,16 +161,16 @@ Json milliseconds_or_null(const std::optional<double>& seconds) {
 
 Json to_json(const advise::Candidate& candidate, const Answer& answer) {
   const advise::MethodSpeed& speed = candidate.speed;
-  Json ways = Json::array();
-  for (std::size_t i = 0; i < candidate.predictions.ways.size(); ++i) {
-    const advise::Prediction& way = candidate.predictions.ways[i];
-    ways.push_back({{"topology", name(way.topology)},
-                    {"step_ms", milliseconds_or_null(way.step_seconds)},
-                    {"exchange_ms", 1e3 * way.exchange_seconds},
-                    {"speedup", answer.speedup(way)},
-                    {"bytes_sent_per_worker", way.bytes_sent},
-                    {"relative_error", way.relative_error},
-                    {"is_best", i == candidate.predictions.best}});
+  Json topologies = Json::array();
+  for (std::size_t i = 0; i < candidate.predictions.topologies.size(); ++i) {
+    const advise::Prediction& prediction = candidate.predictions.topologies[i];
+    topologies.push_back({{"topology", name(prediction.topology)},
+                          {"step_ms", milliseconds_or_null(prediction.step_seconds)},
+                          {"exchange_ms", 1e3 * prediction.exchange_seconds},
+                          {"speedup", answer.speedup(prediction)},
+                          {"bytes_sent_per_worker", prediction.bytes_sent},
+                          {"relative_error", prediction.relative_error},
+                          {"is_best", i == candidate.predictions.best}});
   }
   Json codec;
   if (speed.codec) {
@@ -182,7 +182,7 @@ Json to_json(const advise::Candidate& candidate, const Answer& answer) {
   }
   return {
       {"method", speed.method},         {"spec", speed.spec}, {"is_unbiased", speed.is_unbiased},
-      {"has_memory", speed.has_memory}, {"codec", codec},     {"topologies", ways}};
+      {"has_memory", speed.has_memory}, {"codec", codec},     {"topologies", topologies}};
 }
 
 Json to_json(const Answer& answer, const AdviseOptions& options) {
@@ -228,10 +228,10 @@ Json to_json(const Answer& answer, const AdviseOptions& options) {
 }
 
 // "0.29 u"
-std::string error_text(const advise::MethodSpeed& speed, const advise::Prediction& way) {
-  if (way.relative_error == 0) return "0   ";
-  if (!std::isfinite(way.relative_error)) return "all of it   ";
-  return console::significant(way.relative_error, 2) + (speed.is_unbiased ? " u" : "  ") +
+std::string error_text(const advise::MethodSpeed& speed, const advise::Prediction& prediction) {
+  if (prediction.relative_error == 0) return "0   ";
+  if (!std::isfinite(prediction.relative_error)) return "all of it   ";
+  return console::significant(prediction.relative_error, 2) + (speed.is_unbiased ? " u" : "  ") +
          (speed.has_memory ? "m" : " ");
 }
 
@@ -247,16 +247,17 @@ void print_table(const Answer& answer, const console::Console& console) {
   if (has_steps) columns.insert(columns.begin() + 2, {.heading = "step\nms"});
   console::Table table(columns);
   for (const advise::Candidate& candidate : answer.candidates) {
-    for (std::size_t i = 0; i < candidate.predictions.ways.size(); ++i) {
-      const advise::Prediction& way = candidate.predictions.ways[i];
+    for (std::size_t i = 0; i < candidate.predictions.topologies.size(); ++i) {
+      const advise::Prediction& prediction = candidate.predictions.topologies[i];
       const bool is_best = i == candidate.predictions.best;
-      std::vector<std::string> cells = {i == 0 ? candidate.speed.method : "",
-                                        std::string(name(way.topology)) + (is_best ? " *" : ""),
-                                        console::fixed(1e3 * way.exchange_seconds, 1),
-                                        console::fixed(answer.speedup(way), 2),
-                                        console::fixed(1e-6 * way.bytes_sent, 3),
-                                        error_text(candidate.speed, way)};
-      if (has_steps) cells.insert(cells.begin() + 2, console::fixed(1e3 * way.seconds(), 1));
+      std::vector<std::string> cells = {
+          i == 0 ? candidate.speed.method : "",
+          std::string(name(prediction.topology)) + (is_best ? " *" : ""),
+          console::fixed(1e3 * prediction.exchange_seconds, 1),
+          console::fixed(answer.speedup(prediction), 2),
+          console::fixed(1e-6 * prediction.bytes_sent, 3),
+          error_text(candidate.speed, prediction)};
+      if (has_steps) cells.insert(cells.begin() + 2, console::fixed(1e3 * prediction.seconds(), 1));
       table.add_row(std::move(cells));
     }
   }

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/options.h"
+#include "gradwire/core/error.h"
 
 namespace gradwire::cli {
 namespace {
