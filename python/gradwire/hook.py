@@ -5,20 +5,17 @@ import os
 import time
 import warnings
 import weakref
-from typing import Any, Dict, List, Optional, Sequence, Set, Union
+from typing import Any, Callable, Dict, List, Optional, Set, Union
 
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-from . import _native, leaving, state as states
+from . import _native, state as states
 from .averaging import Averaging
 from .bucket import Bucket
-from .checks import check_place, check_remark, check_seed, check_spec, check_timeout
-from .description import description_of
 from .errors import Error
-from .meeting import Meeting, interface as named_interface, meet
-from .summary import stats_of, summary_of
+from .participant import Options, Participant
 from .tensors import NamedShapes, shape_of, trained_parameters
 from .worker import Worker
 
@@ -66,67 +63,51 @@ def attach(
         spec,
         optimizer=optimizer,
         scaler=scaler,
-        topology=topology,
-        seed=seed,
-        record=record,
-        overwrite=overwrite,
-        interface=interface,
-        timeout=timeout,
+        options=Options(topology, seed, record, overwrite, interface, timeout),
     )
 
 
-class Hook:
+class Hook(Participant):
     """Averages the gradients of one DDP model; :func:`attach` makes it.
 
     What takes time happens on a thread of its own while the backward pass goes on. Every method of
     this class waits for that thread first.
     """
 
-    def __init__(self, model: DistributedDataParallel, spec: str, **options: Any) -> None:
-        if not isinstance(model, DistributedDataParallel):
-            raise Error(
-                f"{type(model).__name__} is no DistributedDataParallel model: wrap it first, as in "
-                "attach(DistributedDataParallel(model), ...)"
-            )
-        check_spec(spec)
-        _check_arguments(options)
+    _IS_CLOSED = "the hook is closed: make the model and the hook anew to go on"
+
+    def __init__(
+        self,
+        model: DistributedDataParallel,
+        spec: str,
+        *,
+        optimizer: Optional[torch.optim.Optimizer],
+        scaler: Optional[Any],
+        options: Options,
+    ) -> None:
+        _check_arguments(model, optimizer, scaler)
         parameters = trained_parameters(
             model.module, ignored=getattr(model, "parameters_to_ignore", ())
         )
         shapes = [(name, shape_of(parameter)) for name, parameter in parameters.items()]
         shapes.reverse()
-        self._traits = _native.probe(spec, shapes, options["topology"])
-        _check_optimizer_fits(self._traits, options["optimizer"])
+        super().__init__(spec, shapes, options)
+        _check_optimizer_fits(self._traits, optimizer)
 
-        self._optimizer = options["optimizer"]
+        self._optimizer = optimizer
         self._rates: List[float] = []  # of the optimizer's groups in the last step
-        self._scaler = options["scaler"]
+        self._scaler = scaler
         self._scale: Optional[float] = None
         self._warned_of_scaler = self._scaler is not None
-        #: What ended the averaging, if something did: a :class:`PeerError` has the rank.
-        self.failure: Optional[BaseException] = Error("the hook did not come to be")
-        self._is_closed = False
-        self._last_stats: Optional[Dict[str, Any]] = None  # of a hook that is closed
         self._is_open = False  # a step is under way
+        self.failure = Error("the hook did not come to be")
         model.register_comm_hook(self, _on_bucket)
 
-        self._meeting: Meeting = meet(model.process_group, _facts(self.spec, shapes, options))
-        averager = _native.Averager(
-            **self._meeting._asdict(),
-            spec=spec,
-            topology=options["topology"],
-            seed=options["seed"],
-            interface=options["interface"] or named_interface() or "",
-            start_seconds=options["timeout"],
-            peer_timeout_seconds=options["timeout"],
-            directory=os.fspath(options["record"]) if options["record"] is not None else "",
-            description=description_of(model.module),
-            overwrite=options["overwrite"],
-        )
+        self._meet(model.process_group, shapes)
+        self._connect(model.module)
         names = {parameter: name for name, parameter in parameters.items()}
-        self._averaging = Averaging(averager, names)
+        self._averaging = Averaging(self._averager, names)
         self._worker = Worker("gradwire")
-        self.failure = None
 
         # Which gradients came, in their order, since the model was last called.
         self._ready: List[str] = []
@@ -136,7 +117,7 @@ class Hook:
         self._watches: List[Any] = [model.register_forward_pre_hook(_ForwardWatch(self))]
         for name, parameter in parameters.items():
             self._watches.append(parameter.register_hook(self._watch(name)))
-        leaving.add(self)
+        self._start()
 
     # --- While training ---
 
@@ -237,137 +218,58 @@ class Hook:
     # --- For the program ---
 
     @property
-    def spec(self) -> str:
-        """The method, in its canonical form."""
-        return str(self._traits["spec"])
-
-    @property
     def step(self) -> int:
         """How many steps were done."""
         self._wait()
         return self._averaging.step
 
-    def log(
-        self,
-        *,
-        loss: Optional[float] = None,
-        samples: int = 1,
-        test_loss: Optional[float] = None,
-        accuracy: Optional[float] = None,
-    ) -> None:
-        """What is known of the step that was just done, for the record.
-
-        Losses are averaged over the samples of all ranks; the others are those of rank 0, with
-        ``accuracy`` from 0 to 1. Without a record nothing happens.
-        """
-        check_remark(loss, samples, test_loss, accuracy)
-        self._wait()
-        self._check_works()
-        self._averaging.averager.log(loss, samples, test_loss, accuracy)
-
-    def remarks(self) -> List[str]:
-        """What the method had to say since this was called last: plans, phases, fallbacks."""
-        self._wait()
-        return list(self._averaging.averager.take_remarks())
-
-    def stats(self) -> Dict[str, Any]:
-        """What all steps so far took on this rank.
-
-        ``phases`` are seconds: encoding, exchanging and decoding as the library measured them,
-        mostly hidden behind the backward pass, and ``exposed``, how long DDP had to wait after the
-        last gradient. ``parameters`` has for each the bytes that this rank had to say of it, where
-        the method tells them apart.
-        """
-        self._wait()
-        if self._last_stats is not None:
-            return self._last_stats
-        averaging = self._averaging
-        return stats_of(
-            self.spec,
-            self._meeting,
-            averaging.averager,
-            averaging.shapes,
-            {"exposed": averaging.exposed_seconds},
-        )
-
-    def summary(self) -> str:
-        """:meth:`stats` as a table for people."""
-        return summary_of(self.stats())
-
     def memories(self) -> Dict[str, Dict[str, torch.Tensor]]:
         """What the method remembers on this rank: for each parameter its memories, such as
         ``"error"``, what was not sent yet. A rank has only a stretch of what it owns for all."""
         self._check_works()
-        saved = self._worker.call(self._averaging.save)
+        saved = self._call(self._save)
         memories: Dict[str, Dict[str, torch.Tensor]] = {}
         for memory, name, _, values in _native.state_arrays(saved) if saved else []:
             memories.setdefault(name, {})[memory] = torch.from_numpy(values)
         return memories
 
-    def state_dict(self) -> states.State:
-        """Everything that the next step depends on, exact to the bit. Each rank has its own: save
-        it on every rank."""
-        self._check_works()
-        return self._worker.call(self._pack)
+    # --- As a participant ---
 
-    def _pack(self) -> states.State:
-        averaging = self._averaging
-        return states.pack(
-            self.spec,
-            self._meeting.rank,
-            self._meeting.size,
-            averaging.step,
-            averaging.save(),
-            {
-                "carried": {name: tensor.clone() for name, tensor in averaging.carried.items()},
-                "scale": self._scale,
-            },
-        )
+    def _steps_done(self) -> int:
+        return self._averaging.step
 
-    def load_state_dict(self, state: Union[states.State, Sequence[states.State]]) -> None:
-        """Goes on from there. All ranks at once, each with its own state.
+    def _shapes(self) -> NamedShapes:
+        return self._averaging.shapes
 
-        For another number of ranks give the states of all old ranks, in their order, on every rank.
-        """
-        self._check_works()
-        mine = states.of_rank(state, self.spec, self._meeting.rank, self._meeting.size)
+    def _more_phases(self) -> Dict[str, float]:
+        return {"exposed": self._averaging.exposed_seconds}
+
+    def _save(self) -> Optional[bytes]:
+        return self._averaging.save()
+
+    def _more_state(self) -> Dict[str, Any]:
+        carried = {name: tensor.clone() for name, tensor in self._averaging.carried.items()}
+        return {"carried": carried, "scale": self._scale}
+
+    def _load(self, mine: states.State) -> None:
         method, carried = states.method_bytes(mine), states.more_of(mine, "carried")
-        self._worker.call(lambda: self._averaging.load(method, mine["step"], carried))
+        self._call(lambda: self._averaging.load(method, mine["step"], carried))
         self._scale = states.more_of(mine, "scale")
         self._rates = []
 
-    def close(self) -> None:
-        """The orderly end; waits for all ranks. A program that ends does this by itself."""
-        if self._is_closed:
-            return
-        self._is_closed = True
-        leaving.remove(self)
-        self._unwatch()
-        self._worker.stop()
-        self._last_stats = self.stats()
-        if self.failure is None and not self._is_open:
-            self._averaging.averager.close()
-        else:
-            self._averaging.averager.abandon()
+    def _is_within_step(self) -> bool:
+        return self._is_open
 
-    # --- Within ---
+    def _call(self, task: Callable[[], Any]) -> Any:
+        return self._worker.call(task)
 
     def _wait(self) -> None:
         if not self._is_closed:
             self._worker.wait()
 
-    def _check_works(self) -> None:
-        if self.failure is not None:
-            raise self.failure
-        if self._is_closed:
-            raise Error("the hook is closed: make the model and the hook anew to go on")
-
-    def leave(self, is_failing: bool) -> None:
-        """The program ends. If it fails, the others shall know at once."""
-        if is_failing and self.failure is None:
-            self.failure = Error("the program failed")
-        if self._worker.stop(seconds=5 if is_failing else None):
-            self.close()
+    def _stop(self, seconds: Optional[float] = None) -> bool:
+        self._unwatch()
+        return self._worker.stop(seconds)
 
 
 class _ForwardWatch:
@@ -390,16 +292,14 @@ def _on_bucket(state: Hook, bucket: dist.GradBucket) -> torch.futures.Future[tor
     return state._on_gradients(bucket)
 
 
-def _check_arguments(options: Dict[str, Any]) -> None:
-    check_seed(options["seed"])
-    check_timeout(options["timeout"])
-    check_place(
-        options["topology"], options["interface"], options["record"], options["overwrite"]
-    )
-    optimizer = options["optimizer"]
+def _check_arguments(model: Any, optimizer: Any, scaler: Any) -> None:
+    if not isinstance(model, DistributedDataParallel):
+        raise Error(
+            f"{type(model).__name__} is no DistributedDataParallel model: wrap it first, as in "
+            "attach(DistributedDataParallel(model), ...)"
+        )
     if optimizer is not None and not hasattr(optimizer, "param_groups"):
         raise Error(f"optimizer= takes a torch.optim.Optimizer, not a {type(optimizer).__name__}")
-    scaler = options["scaler"]
     if scaler is not None and not hasattr(scaler, "get_scale"):
         raise Error(f"scaler= takes a GradScaler, not a {type(scaler).__name__}")
 
@@ -418,14 +318,6 @@ def _check_optimizer_fits(traits: Dict[str, Any], optimizer: Optional[torch.opti
                 f"{traits['spec']} has a momentum of its own, which the optimizer would count "
                 "twice: take torch.optim.SGD without momentum"
             )
-
-
-def _facts(spec: str, shapes: NamedShapes, options: Dict[str, Any]) -> Dict[str, Any]:
-    """What must be the same on all ranks."""
-    facts = {"method": spec, "tensors": shapes}
-    facts.update((name, options[name]) for name in ("topology", "seed"))
-    facts["record"] = options["record"] is not None
-    return facts
 
 
 def _is_scaler(thing: Any) -> bool:

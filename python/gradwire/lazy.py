@@ -2,21 +2,19 @@
 
 import ctypes
 import os
-from typing import Any, Callable, Dict, List, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Optional, Union
 
 import torch
 import torch.distributed as dist
 
-from . import _native, leaving, state as states
-from .checks import check_place, check_remark, check_seed, check_spec, check_timeout
-from .description import description_of
+from . import state as states
 from .errors import Error
-from .meeting import Meeting, interface as named_interface, meet
-from .summary import stats_of, summary_of
-from .tensors import floats_of, trained_parameters
+from .meeting import Meeting
+from .participant import Options, Participant
+from .tensors import NamedShapes, floats_of, trained_parameters
 
 
-class LazyStep:
+class LazyStep(Participant):
     """Trains a model by a method that needs the gradient of one batch at two places.
 
     Instead of ``optimizer.step()``, with a closure that computes the loss of the step's batch and
@@ -39,6 +37,8 @@ class LazyStep:
     itself gives the update.
     """
 
+    _IS_CLOSED = "it is closed: make a LazyStep anew to go on"
+
     def __init__(
         self,
         model: torch.nn.Module,
@@ -53,50 +53,30 @@ class LazyStep:
         interface: Optional[str] = None,
         timeout: float = 60.0,
     ) -> None:
+        parameters = trained_parameters(model)
+        shapes = [(name, list(parameter.shape)) for name, parameter in parameters.items()]
+        shapes.reverse()
+        super().__init__(
+            spec, shapes, Options(topology, seed, record, overwrite, interface, timeout)
+        )
+        if not self._traits["needs_parameters"]:
+            raise Error(f"{self.spec} does not need closures: take gradwire.attach")
+        _check_optimizer(spec, optimizer, list(parameters.values()))
+        self._meet(group, shapes)
+        _broadcast(model, group, self._meeting)
+        self._connect(model)
+        self._averager.make(shapes)
         self._model = model
         self._optimizer = optimizer
-        self._parameters = trained_parameters(model)
-        check_spec(spec)
-        check_seed(seed)
-        check_timeout(timeout)
-        check_place(topology, interface, record, overwrite)
-        shapes = [(name, list(p.shape)) for name, p in self._parameters.items()]
-        shapes.reverse()
-        traits = _native.probe(spec, shapes, topology)
-        if not traits["needs_parameters"]:
-            raise Error(f"{traits['spec']} does not need closures: take gradwire.attach")
-        _check_optimizer(spec, optimizer, list(self._parameters.values()))
-        #: The method, in its canonical form.
-        self.spec: str = traits["spec"]
-        facts = {"method": self.spec, "topology": topology, "seed": seed, "tensors": shapes}
-        self._meeting: Meeting = meet(group, {**facts, "record": record is not None})
-        _broadcast(model, group, self._meeting)
-        self._averager = _native.Averager(
-            **self._meeting._asdict(),
-            spec=spec,
-            topology=topology,
-            seed=seed,
-            interface=interface or named_interface() or "",
-            start_seconds=timeout,
-            peer_timeout_seconds=timeout,
-            directory=os.fspath(record) if record is not None else "",
-            description=description_of(model),
-            overwrite=overwrite,
-        )
-        self._averager.make(shapes)
         # As the method has them: the last parameter first.
-        self._ordered = list(reversed(list(self._parameters.values())))
+        self._ordered = list(reversed(list(parameters.values())))
         self._values = [torch.empty(p.shape, dtype=torch.float32) for p in self._ordered]
         self._gradients = [torch.empty(p.shape, dtype=torch.float32) for p in self._ordered]
         self._old_gradients = [torch.empty(p.shape, dtype=torch.float32) for p in self._ordered]
         self._moved_squared: Optional[float] = None
-        self._shapes = shapes
+        self._made_shapes = shapes
         self._steps = 0
-        self._is_closed = False
-        self._last_stats: Optional[Dict[str, Any]] = None  # when it is closed
-        #: What ended it, if something did: a :class:`PeerError` has the rank.
-        self.failure: Optional[BaseException] = None
-        leaving.add(self)
+        self._start()
 
     def step(self, closure: Callable[[], Any]) -> Any:
         """One step of all ranks; returns what the closure returned.
@@ -139,87 +119,34 @@ class LazyStep:
             self._move(rate)
         return result
 
-    def _check_works(self) -> None:
-        if self.failure is not None:
-            raise self.failure
-        if self._is_closed:
-            raise Error("it is closed: make a LazyStep anew to go on")
-
-    def log(
-        self,
-        *,
-        loss: Optional[float] = None,
-        samples: int = 1,
-        test_loss: Optional[float] = None,
-        accuracy: Optional[float] = None,
-    ) -> None:
-        """What is known of the step that was just done, for the record, as of a :class:`Hook`."""
-        check_remark(loss, samples, test_loss, accuracy)
-        self._check_works()
-        self._averager.log(loss, samples, test_loss, accuracy)
-
     def uploads_skipped(self) -> int:
         """How often this rank had nothing new to say."""
         return int(self.stats()["uploads_skipped"])
 
-    def stats(self) -> Dict[str, Any]:
-        """What all steps so far took on this rank, as of a :class:`Hook`."""
-        if self._last_stats is not None:
-            return self._last_stats
-        return stats_of(self.spec, self._meeting, self._averager, self._shapes, {})
+    # --- As a participant ---
 
-    def summary(self) -> str:
-        """:meth:`stats` as a table for people."""
-        return summary_of(self.stats())
+    def _steps_done(self) -> int:
+        return self._steps
 
-    def state_dict(self) -> states.State:
-        """Everything that the next step depends on, but for the model. Save it on every rank."""
-        self._check_works()
-        method = self._averager.save() if self._steps else None
-        return states.pack(
-            self.spec,
-            self._meeting.rank,
-            self._meeting.size,
-            self._steps,
-            method,
-            {"moved_squared": self._moved_squared},
-        )
+    def _shapes(self) -> NamedShapes:
+        return self._made_shapes
 
-    def load_state_dict(self, state: Union[states.State, Sequence[states.State]]) -> None:
-        """Goes on from there. All ranks at once, each with its own state.
+    def _save(self) -> Optional[bytes]:
+        return self._averager.save() if self._steps else None
 
-        For another number of ranks give the states of all old ranks, in their order, on every rank.
-        """
-        self._check_works()
-        mine = states.of_rank(state, self.spec, self._meeting.rank, self._meeting.size)
+    def _more_state(self) -> Dict[str, Any]:
+        return {"moved_squared": self._moved_squared}
+
+    def _load(self, mine: states.State) -> None:
         method = states.method_bytes(mine)
         moved_squared = states.more_of(mine, "moved_squared")
-        self._averager.make(self._shapes)
+        self._averager.make(self._made_shapes)
         if method is not None:
             self._averager.load(method)
         self._steps = mine["step"]
         self._moved_squared = moved_squared
 
-    def close(self) -> None:
-        """The orderly end; waits for all ranks. A program that ends does this by itself."""
-        if self._is_closed:
-            return
-        self._is_closed = True
-        leaving.remove(self)
-        if self.failure is None:
-            self._last_stats = self.stats()
-            self._averager.close()
-
-    def leave(self, is_failing: bool) -> None:
-        """The program ends. If it fails, the others shall know at once."""
-        if is_failing and self.failure is None:
-            self._abandon()
-        else:
-            self.close()
-
-    def _abandon(self) -> None:
-        self._last_stats = self.stats()
-        self._averager.abandon()
+    # --- Within a step ---
 
     def _take_gradients(self, target: List[torch.Tensor]) -> None:
         for parameter, gradient in zip(self._ordered, target):

@@ -61,3 +61,41 @@ def lazy(spec, steps, directory=None, resumes=False, saved_ranks=None):
         "skipped": skipped,
         "summary": summary,
     }
+
+
+def lazy_end(fails):
+    """Two steps and an orderly end; or rank 1 fails in the second step. What is left afterwards."""
+    model = nn.Linear(32, 10)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    stepper = gradwire.LazyStep(model, "sasg(topk(5%))", optimizer)
+
+    def step(number):
+        def closure():
+            if fails and number == 1 and dist.get_rank() == 1:
+                raise ValueError("no such batch")
+            inputs, targets = batch(number)
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(inputs), targets)
+            loss.backward()
+            return loss
+
+        stepper.step(closure)
+
+    def message(call):
+        try:
+            call()
+        except (gradwire.Error, ValueError) as error:
+            return f"{type(error).__name__}: {error}"
+        return "nothing"
+
+    first = [message(lambda: step(number)) for number in range(2)]
+    stepper.close()
+    stepper.close()
+    return {
+        "steps": first,
+        "later": [message(lambda: step(2)), message(stepper.state_dict)],
+        "failure": getattr(stepper.failure, "rank", None),
+        "done": stepper.stats()["steps"],
+        "summary": stepper.summary(),
+        "remarks": stepper.remarks(),
+    }

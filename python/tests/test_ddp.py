@@ -314,6 +314,25 @@ class LazySteps(unittest.TestCase):
             first, second = results("lazy", 2, resumes=True, saved_ranks=3, **arguments)
             self.assertEqual(first["digest"], second["digest"])
 
+    def test_after_the_end_totals_stay_and_steps_are_refused(self):
+        for result in results("lazy_end", 2, fails=False):
+            self.assertEqual(result["steps"], ["nothing", "nothing"])
+            for message in result["later"]:
+                self.assertIn("it is closed: make a LazyStep anew", message)
+            self.assertEqual((result["done"], result["failure"]), (2, None))
+            self.assertIn("2 steps", result["summary"])
+            self.assertEqual(result["remarks"], [])
+
+    def test_a_closure_that_raises_ends_all_ranks(self):
+        first, second = results("lazy_end", 2, fails=True)
+        self.assertEqual(second["steps"], ["nothing", "ValueError: no such batch"])
+        self.assertEqual(second["later"], 2 * ["ValueError: no such batch"])
+        self.assertEqual(first["steps"][0], "nothing")
+        self.assertEqual(first["failure"], 1)
+        for message in [first["steps"][1]] + first["later"]:
+            self.assertIn("PeerError", message)
+        self.assertEqual((first["done"], second["done"]), (1, 1))
+
 
 if __name__ == "__main__":
     unittest.main()

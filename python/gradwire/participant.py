@@ -1,0 +1,239 @@
+"""What :class:`Hook` and :class:`LazyStep` have in common: one rank's part in averaging the gradients
+of one model, from the meeting of the ranks to the end of the program.
+
+A participant meets the other ranks, connects to them, and from then on has a record, totals, a state
+to save, and an end. How gradients come to it, and on which thread, is up to the derived class.
+"""
+
+import os
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Union
+
+import torch
+
+from . import _native, leaving, state as states
+from .checks import check_place, check_remark, check_seed, check_spec, check_timeout
+from .description import description_of
+from .errors import Error
+from .meeting import Meeting, interface as named_interface, meet
+from .summary import stats_of, summary_of
+from .tensors import NamedShapes
+
+
+class Options(NamedTuple):
+    """What every participant is given beside its model and its method; :func:`attach` explains it."""
+
+    topology: str
+    seed: int
+    record: Optional[Union[str, "os.PathLike[str]"]]
+    overwrite: bool
+    interface: Optional[str]
+    timeout: float
+
+    def check(self) -> None:
+        check_seed(self.seed)
+        check_timeout(self.timeout)
+        check_place(self.topology, self.interface, self.record, self.overwrite)
+
+
+class Participant:
+    """A derived class calls :meth:`_meet`, :meth:`_connect` and :meth:`_start`, in this order."""
+
+    #: What a call after the end is told.
+    _IS_CLOSED = "it is closed"
+
+    _meeting: Meeting
+    _averager: Any
+
+    def __init__(self, spec: str, shapes: NamedShapes, options: Options) -> None:
+        """Refuses what can be refused without the other ranks."""
+        check_spec(spec)
+        options.check()
+        self._given_spec = spec
+        self._options = options
+        self._traits = _native.probe(spec, shapes, options.topology)
+        #: What ended the averaging, if something did: a :class:`PeerError` has the rank.
+        self.failure: Optional[BaseException] = None
+        self._is_closed = False
+        self._last_stats: Optional[Dict[str, Any]] = None  # when the averager is gone
+
+    # --- The start ---
+
+    def _meet(self, group: Any, shapes: NamedShapes) -> None:
+        """All ranks of the group at once. Raises where they do not want the same."""
+        options = self._options
+        facts = {
+            "method": self.spec,
+            "tensors": shapes,
+            "topology": options.topology,
+            "seed": options.seed,
+            "record": options.record is not None,
+        }
+        self._meeting = meet(group, facts)
+
+    def _connect(self, model: torch.nn.Module) -> None:
+        """All ranks at once, after they met."""
+        options = self._options
+        self._averager = _native.Averager(
+            **self._meeting._asdict(),
+            spec=self._given_spec,
+            topology=options.topology,
+            seed=options.seed,
+            interface=options.interface or named_interface() or "",
+            start_seconds=options.timeout,
+            peer_timeout_seconds=options.timeout,
+            directory=os.fspath(options.record) if options.record is not None else "",
+            description=description_of(model),
+            overwrite=options.overwrite,
+        )
+
+    def _start(self) -> None:
+        """From now on the end of the program is an end of this, too."""
+        self.failure = None
+        leaving.add(self)
+
+    # --- What derived classes say of themselves ---
+
+    def _steps_done(self) -> int:
+        raise NotImplementedError
+
+    def _shapes(self) -> NamedShapes:
+        """In the order of the method; empty before there is one."""
+        raise NotImplementedError
+
+    def _more_phases(self) -> Dict[str, float]:
+        """Seconds, beside those of the library."""
+        return {}
+
+    def _save(self) -> Optional[bytes]:
+        """The method's state; nothing where no step was done."""
+        raise NotImplementedError
+
+    def _more_state(self) -> Dict[str, Any]:
+        """What the next step depends on beside the method's state; the same on all ranks."""
+        raise NotImplementedError
+
+    def _load(self, mine: states.State) -> None:
+        """Goes on from a state of this rank. Whatever is wrong with it is found before anything is
+        changed."""
+        raise NotImplementedError
+
+    def _is_within_step(self) -> bool:
+        """Then the others wait for this rank, and there is no orderly end."""
+        return False
+
+    def _call(self, task: Callable[[], Any]) -> Any:
+        """What the task returns, on the thread that averages."""
+        return task()
+
+    def _wait(self) -> None:
+        """Until that thread has done what it was given."""
+
+    def _stop(self, seconds: Optional[float] = None) -> bool:
+        """Ends that thread. Whether it has ended within that time."""
+        return True
+
+    # --- For the program ---
+
+    @property
+    def spec(self) -> str:
+        """The method, in its canonical form."""
+        return str(self._traits["spec"])
+
+    def log(
+        self,
+        *,
+        loss: Optional[float] = None,
+        samples: int = 1,
+        test_loss: Optional[float] = None,
+        accuracy: Optional[float] = None,
+    ) -> None:
+        """What is known of the step that was just done, for the record.
+
+        Losses are averaged over the samples of all ranks; the others are those of rank 0, with
+        ``accuracy`` from 0 to 1. Without a record nothing happens.
+        """
+        check_remark(loss, samples, test_loss, accuracy)
+        self._wait()
+        self._check_works()
+        self._averager.log(loss, samples, test_loss, accuracy)
+
+    def remarks(self) -> List[str]:
+        """What the method had to say since this was called last: plans, phases, fallbacks."""
+        self._wait()
+        return list(self._averager.take_remarks())
+
+    def stats(self) -> Dict[str, Any]:
+        """What all steps so far took on this rank.
+
+        ``phases`` are seconds: encoding, exchanging and decoding as the library measured them, and
+        for a :class:`Hook`, where these are mostly hidden behind the backward pass, ``exposed``: how
+        long DDP had to wait after the last gradient. ``parameters`` has for each the bytes that this
+        rank had to say of it, where the method tells them apart.
+        """
+        self._wait()
+        if self._last_stats is not None:
+            return self._last_stats
+        return stats_of(
+            self.spec, self._meeting, self._averager, self._shapes(), self._more_phases()
+        )
+
+    def summary(self) -> str:
+        """:meth:`stats` as a table for people."""
+        return summary_of(self.stats())
+
+    def state_dict(self) -> states.State:
+        """Everything that the next step depends on but for the model, exact to the bit. Each rank
+        has its own: save it on every rank."""
+        self._check_works()
+        return self._call(self._pack)
+
+    def _pack(self) -> states.State:
+        return states.pack(
+            self.spec,
+            self._meeting.rank,
+            self._meeting.size,
+            self._steps_done(),
+            self._save(),
+            self._more_state(),
+        )
+
+    def load_state_dict(self, state: Union[states.State, Sequence[states.State]]) -> None:
+        """Goes on from there. All ranks at once, each with its own state.
+
+        For another number of ranks give the states of all old ranks, in their order, on every rank.
+        """
+        self._check_works()
+        self._load(states.of_rank(state, self.spec, self._meeting.rank, self._meeting.size))
+
+    # --- The end ---
+
+    def close(self) -> None:
+        """The orderly end; waits for all ranks. A program that ends does this by itself."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        leaving.remove(self)
+        self._stop()
+        if self.failure is not None or self._is_within_step():
+            self._abandon()
+            return
+        self._last_stats = self.stats()
+        self._averager.close()
+
+    def leave(self, is_failing: bool) -> None:
+        """The program ends. If it fails, the others shall know at once."""
+        if is_failing and self.failure is None:
+            self.failure = Error("the program failed")
+        if self._stop(seconds=5 if is_failing else None):
+            self.close()
+
+    def _abandon(self) -> None:
+        """The others are told that this rank gave up. May be called again."""
+        self._last_stats = self.stats()
+        self._averager.abandon()
+
+    def _check_works(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+        if self._is_closed:
+            raise Error(self._IS_CLOSED)
