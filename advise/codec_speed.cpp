@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "bench/page_array.h"
-#include "gradwire/codec/spec.h"
 #include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 
@@ -133,32 +132,7 @@ class CodecWork {
   Workspace workspace_;
 };
 
-std::shared_ptr<const Codec> try_codec(const std::string& spec) {
-  try {
-    return make_codec(spec);
-  } catch (const SpecError&) {
-    return nullptr;
-  }
-}
-
 }  // namespace
-
-CodecsOfMethod codecs_of(const std::string& method) {
-  if (auto codec = try_codec(method)) return {.up = std::move(codec), .down = nullptr};
-  CodecsOfMethod codecs;
-  const Spec spec = parse_spec(method);
-  const SpecStage& stage = spec.stages.front();
-  for (const SpecArgument& argument : stage.arguments) {
-    const std::string text(value_text(method, argument));
-    if (argument.key == "down") codecs.down = try_codec(text);
-    if (!argument.key.empty()) continue;
-    codecs.up = try_codec(stage.name == "dgc" ? "topk(" + text + ")" : text);
-  }
-  // These send their means exact unless they are told otherwise.
-  constexpr std::string_view kExact[] = {"diana", "lasg", "sasg"};
-  if (!codecs.down && std::ranges::count(kExact, stage.name) > 0) codecs.down = make_codec("none");
-  return codecs;
-}
 
 CodecSpeed measure_codec(const Codec& codec, const std::vector<MethodTensor>& tensors,
                          std::span<const float> values, const HostLoad& load, std::size_t rounds) {

@@ -13,13 +13,6 @@
 
 namespace gradwire::advise {
 
-// The codecs in a method's canonical spec, as far as they can be told from it.
-struct CodecsOfMethod {
-  std::shared_ptr<const Codec> up;    // null where there is none to be found
-  std::shared_ptr<const Codec> down;  // null: as up
-};
-CodecsOfMethod codecs_of(const std::string& method);
-
 // Seconds for each element, of one worker.
 struct CodecSpeed {
   double measure = 0;

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "bench/page_array.h"
-#include "gradwire/codec/spec.h"
 #include "gradwire/collective/communicator.h"
 #include "gradwire/core/error.h"
+#include "gradwire/method/parsed_method.h"
 #include "gradwire/transport/in_process.h"
 
 namespace gradwire::advise {
@@ -26,8 +26,8 @@ struct Lap {
 // A worker that is alone with its method.
 class MethodWork {
  public:
-  MethodWork(const std::string& spec, Topology topology, const std::vector<MethodTensor>& tensors,
-             std::span<const float> values)
+  MethodWork(const ParsedMethod& method, Topology topology,
+             const std::vector<MethodTensor>& tensors, std::span<const float> values)
       : values_(values), output_(values.size()), communicator_(world_.join(0), {.run = 1}) {
     std::size_t at = 0;
     for (const MethodTensor& tensor : tensors) {
@@ -35,7 +35,7 @@ class MethodWork {
       gradients_.push_back(output_.span().subspan(at, tensor.elements()));
       at += tensor.elements();
     }
-    method_ = make_method(communicator_, tensors, spec,
+    method_ = method.make(communicator_, tensors,
                           {.topology = topology, .group_elements = values.size() + 1});
   }
   ~MethodWork() {
@@ -72,7 +72,6 @@ class MethodWork {
     lap();
   }
 
-  const Method& method() const { return *method_; }
   std::span<const float> output() const { return output_.span(); }
   double message_bytes() const { return static_cast<double>(report_.traffic.message_bytes); }
   std::size_t exchanges() const { return report_.exchanges; }
@@ -89,25 +88,16 @@ class MethodWork {
   std::uint64_t laps_ = 0;
 };
 
-std::optional<std::size_t> factor_rank_of(const std::string& spec) {
-  const Spec parsed = parse_spec(spec);
-  if (parsed.stages.front().name != "powersgd") return std::nullopt;
-  for (const SpecArgument& argument : parsed.stages.front().arguments) {
-    if (argument.key == "rank" && argument.number) {
-      return static_cast<std::size_t>(*argument.number);
-    }
-  }
-  return std::nullopt;
-}
-
 // Measures one method, topology by topology.
 class MethodMeasurement {
  public:
-  MethodMeasurement(MethodSpeed& speed, const std::vector<MethodTensor>& tensors,
-                    std::span<const float> values, const SpeedOptions& options)
-      : speed_(speed), tensors_(tensors), values_(values), options_(options) {}
+  MethodMeasurement(MethodSpeed& speed, const ParsedMethod& method,
+                    const std::vector<MethodTensor>& tensors, std::span<const float> values,
+                    const SpeedOptions& options)
+      : speed_(speed), method_(method), tensors_(tensors), values_(values), options_(options) {}
 
   void run() {
+    note_traits();
     measure_codecs();
     // Those without a downlink come first: only there the way up is alone.
     for (const bool has_downlink : {false, true}) {
@@ -118,29 +108,33 @@ class MethodMeasurement {
     if (std::ranges::none_of(laps_, [](const auto& lap) { return lap.second.has_value(); })) {
       throw Error(first_refusal_);
     }
-    if (!down_ && up_) down_ = up_;
     for (const Topology topology : all_topologies()) {
       if (laps_[topology]) speed_.topologies.push_back(speed_on(topology, *laps_[topology]));
     }
   }
 
  private:
+  void note_traits() {
+    speed_.needs_whole_gradient = method_.traits.needs_whole_gradient;
+    speed_.has_memory = method_.traits.has_memory;
+    speed_.keeps_uploads = method_.traits.reuses_uploads;
+    speed_.factor_rank = method_.factor_rank;
+  }
+
   void measure_codecs() {
-    const CodecsOfMethod codecs = codecs_of(speed_.spec);
+    if (!method_.up) return;
     const auto measure = [&](const Codec& codec) {
       return measure_codec(codec, tensors_, values_, options_.load, options_.rounds);
     };
-    speed_.factor_rank = factor_rank_of(speed_.spec);
-    if (!codecs.up) return;
-    up_codec_ = codecs.up;
-    up_ = speed_.codec = measure(*codecs.up);
+    const Codec& up = *method_.up;
+    const Codec& down = *method_.down;
+    up_ = speed_.codec = measure(up);
+    down_ = method_.down == method_.up ? up_ : measure(down);
     speed_.up_error = up_->relative_error;
-    if (codecs.down) down_ = measure(*codecs.down);
-    const Codec& down = codecs.down ? *codecs.down : *codecs.up;
+    speed_.down_error = down_->relative_error;
     speed_.mean_waits = down.needs_whole_tensor();
-    speed_.down_error = (codecs.down ? *down_ : *up_).relative_error;
-    speed_.is_unbiased = codecs.up->guarantee(values_.size()).kind == Guarantee::Kind::unbiased;
-    speed_.is_summed = codecs.up->summable_from().has_value();
+    speed_.is_unbiased = up.guarantee(values_.size()).kind == Guarantee::Kind::unbiased;
+    speed_.is_summed = up.summable_from().has_value();
   }
 
   // Nothing where the method does not run on the topology.
@@ -166,22 +160,18 @@ class MethodMeasurement {
     // One worker alone finds what is no matter of time.
     std::size_t rounds = options_.rounds;
     {
-      MethodWork work(speed_.spec, topology, tensors_, values_);
+      MethodWork work(method_, topology, tensors_, values_);
       work.settle();
-      const MethodTraits traits = work.method().traits();
-      speed_.needs_whole_gradient = traits.needs_whole_gradient;
-      speed_.has_memory = work.method().memory_bytes() > 0;
-      speed_.keeps_uploads = traits.needs_parameters;
       if (message_bytes_ == 0) {
         message_bytes_ = work.message_bytes() / static_cast<double>(values_.size());
       }
       // The way up is alone only there; elsewhere the error holds that of the way down, too.
       const bool is_alone = !traits_of(topology).has_downlink || !up_;
       if (is_alone) speed_.up_error = bench::relative_error(work.output(), values_);
-      if (traits.needs_parameters) rounds = std::min(rounds, kLazyRoundsMax);
+      if (speed_.keeps_uploads) rounds = std::min(rounds, kLazyRoundsMax);
     }
     const auto laps = run_at_once(options_.load.at_once(), rounds, [&] {
-      auto work = std::make_unique<MethodWork>(speed_.spec, topology, tensors_, values_);
+      auto work = std::make_unique<MethodWork>(method_, topology, tensors_, values_);
       work->settle();
       return [work = std::move(work)] { return work->lap(); };
     });
@@ -194,7 +184,7 @@ class MethodMeasurement {
   plan::CodecSeconds uplink(double encode, double decode) const {
     plan::CodecSeconds seconds;
     // A codec that nobody can name is taken for one that sees the whole tensor.
-    const bool waits = !up_codec_ || up_codec_->needs_whole_tensor();
+    const bool waits = !method_.up || method_.up->needs_whole_tensor();
     const double late = up_ ? std::min(up_->encode, encode) : 0;
     seconds.encode = waits ? late : encode;
     seconds.prepare = encode - seconds.encode;
@@ -269,10 +259,10 @@ class MethodMeasurement {
   }
 
   MethodSpeed& speed_;
+  const ParsedMethod& method_;
   const std::vector<MethodTensor>& tensors_;
   std::span<const float> values_;
   const SpeedOptions& options_;
-  std::shared_ptr<const Codec> up_codec_;
   std::optional<CodecSpeed> up_;
   std::optional<CodecSpeed> down_;
   std::map<Topology, std::optional<Lap>> laps_;
@@ -286,9 +276,10 @@ class MethodMeasurement {
 MethodSpeed measure_method(const std::string& method, const std::vector<MethodTensor>& tensors,
                            std::span<const float> values, const SpeedOptions& options) {
   MethodSpeed speed;
+  const ParsedMethod parsed = parse_method(method);
   speed.method = method;
-  speed.spec = check_method(method);
-  MethodMeasurement(speed, tensors, values, options).run();
+  speed.spec = parsed.spec;
+  MethodMeasurement(speed, parsed, tensors, values, options).run();
   return speed;
 }
 

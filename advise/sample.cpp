@@ -34,7 +34,7 @@ void check_network(const std::string& model) {
   if (session::is_convex_model(model)) {
     throw UsageError(model + " is no network: give the number of its features as --params");
   }
-  train::check_model(model);
+  train::parse_model(model);
 }
 
 std::vector<MethodTensor> tensors_of_model(const std::string& model, const std::string& data) {

@@ -22,6 +22,7 @@
 #include "console/table.h"
 #include "gradwire/core/machine_threads.h"
 #include "gradwire/core/usage_error.h"
+#include "gradwire/method/parsed_method.h"
 #include "gradwire/method/step_order.h"
 
 namespace gradwire::cli {
@@ -33,7 +34,8 @@ constexpr std::size_t kWorkersMax = 10'000;
 constexpr std::size_t kTensorsMax = 1'000'000;
 constexpr std::size_t kMeasuredMax = std::size_t{1} << 23;       // elements of one worker
 constexpr std::size_t kMeasuredByAllMax = std::size_t{1} << 25;  // and of those at once
-constexpr std::string_view kNone = "none";
+// The exact mean, with which all are compared.
+std::string baseline_spec() { return make_plain_codec()->spec(); }
 
 struct AdviseOptions {
   std::string model;
@@ -105,16 +107,16 @@ void check_options(const AdviseOptions& options) {
                                  options.host_workers, options.workers));
   }
   parse_bandwidth(options.bandwidth);
-  for (const std::string& method : options.methods) check_method(method);
+  for (const std::string& method : options.methods) parse_method(method);
   if (!options.model.empty()) advise::check_network(options.model);
 }
 
 // The methods asked for, and the one that all are compared with.
 std::vector<std::string> methods_with_none(const AdviseOptions& options, std::size_t& none) {
   std::vector<std::string> methods = options.methods;
-  auto found =
-      std::ranges::find(methods, kNone, [](const auto& text) { return check_method(text); });
-  if (found == methods.end()) found = methods.insert(methods.begin(), std::string(kNone));
+  auto found = std::ranges::find_if(
+      methods, [](const auto& text) { return parse_method(text).is_exact_mean(); });
+  if (found == methods.end()) found = methods.insert(methods.begin(), baseline_spec());
   none = static_cast<std::size_t>(found - methods.begin());
   return methods;
 }
@@ -203,12 +205,12 @@ Json to_json(const Answer& answer, const AdviseOptions& options) {
                    {"baseline", Json()},
                    {"methods", Json::array()}};
   if (answer.candidates.empty()) {
-    document["advice"] = {{"compress", false},  {"method", kNone},
+    document["advice"] = {{"compress", false},  {"method", baseline_spec()},
                           {"topology", Json()}, {"speedup", 1},
                           {"gentler", Json()},  {"text", advise::words_for_one_worker()}};
     return document;
   }
-  document["baseline"] = {{"method", kNone},
+  document["baseline"] = {{"method", baseline_spec()},
                           {"topology", name(Topology::ring)},
                           {"step_ms", milliseconds_or_null(answer.baseline().step_seconds)},
                           {"exchange_ms", 1e3 * answer.baseline().exchange_seconds}};

@@ -24,6 +24,7 @@
 #include "console/json.h"
 #include "console/table.h"
 #include "gradwire/core/usage_error.h"
+#include "gradwire/method/parsed_method.h"
 #include "launch/launch.h"
 #include "launch/workers.h"
 
@@ -176,7 +177,7 @@ void print_table(const Measurement& measurement, const BenchAllreduceCommand& co
 
 void run(BenchAllreduceCommand command, const CLI::App& parsed, const console::Console& console) {
   std::vector<std::string> methods;
-  for (const std::string& spec : command.methods) methods.push_back(check_method(spec));
+  for (const std::string& spec : command.methods) methods.push_back(parse_method(spec).spec);
   const launch::Placement placement = launch::find_placement(command.workers);
   if (command.input.empty()) check_tensors(command.tensors, command.elements);
   if (placement.role == launch::Role::starter) {

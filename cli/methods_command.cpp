@@ -12,6 +12,7 @@
 #include "console/json.h"
 #include "console/table.h"
 #include "gradwire/method/method.h"
+#include "gradwire/method/parsed_method.h"
 
 namespace gradwire::cli {
 namespace {
@@ -32,7 +33,7 @@ Json to_json(const std::vector<MethodExample>& examples) {
   Json methods = Json::array();
   for (const MethodExample& example : examples) {
     methods.push_back({{"spec", example.spec},
-                       {"canonical", check_method(example.spec)},
+                       {"canonical", parse_method(example.spec).spec},
                        {"memory", example.memory()},
                        {"vectors", example.vectors},
                        {"owner_vectors", example.owner_vectors},

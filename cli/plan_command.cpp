@@ -30,18 +30,24 @@ using console::Json;
 struct PlanCommandOptions {
   std::vector<std::filesystem::path> gradients;
   std::filesystem::path shapes;
-  std::string family = "qsgd";
+  std::string family = name(planned_families().front());
   std::string uniform;
   std::string error = "norms";
   double alpha = 1;
   bool json = false;
 };
 
+std::vector<std::string> family_names() {
+  std::vector<std::string> names;
+  for (const Family family : planned_families()) names.emplace_back(name(family));
+  names.emplace_back("any");
+  return names;
+}
+
 Candidates read_candidates(const PlanCommandOptions& options) {
   std::vector<Family> families;
-  for (const auto& [name, family] :
-       {std::pair{"qsgd", Family::qsgd}, {"topk", Family::topk}, {"powersgd", Family::powersgd}}) {
-    if (options.family == name || options.family == "any") families.push_back(family);
+  for (const Family family : planned_families()) {
+    if (options.family == name(family) || options.family == "any") families.push_back(family);
   }
   if (options.uniform.empty()) return make_candidates(families);
   const Candidate uniform = read_candidate(options.uniform);
@@ -246,7 +252,7 @@ void add_plan_command(CLI::App& program, const console::Console& console) {
       ->required()
       ->type_name("FILE");
   command->add_option("--family", options->family, "What layers may be sent by")
-      ->check(CLI::IsMember({"qsgd", "topk", "powersgd", "any"}))
+      ->check(CLI::IsMember(family_names()))
       ->capture_default_str();
   command
       ->add_option("--uniform", options->uniform,

@@ -12,6 +12,7 @@
 #include "cli/train_options.h"
 #include "console/format.h"
 #include "console/json.h"
+#include "gradwire/method/parsed_method.h"
 #include "session/train_runs.h"
 
 namespace gradwire::cli {
@@ -54,7 +55,7 @@ std::string describe(const session::FinishedRun& run, const session::TrainOption
 // How often a method planned, and what that took.
 std::string describe_plans(const record::RunRecord& run) {
   if (run.plans.empty()) {
-    const bool plans = run.method.starts_with("lgreco(");
+    const bool plans = parse_method(run.method).traits.makes_plans;
     return plans ? "The run was over before a plan was made: all layers had the same setting.\n"
                  : "";
   }

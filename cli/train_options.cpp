@@ -1,6 +1,7 @@
 #include "cli/train_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <limits>
@@ -12,6 +13,7 @@
 #include "gradwire/core/error.h"
 #include "gradwire/core/usage_error.h"
 #include "train/gradient_recorder.h"
+#include "train/model.h"
 
 namespace gradwire::cli {
 namespace {
@@ -45,9 +47,9 @@ CLI::Validator at_least(double least) {
 }
 
 void add_problem_options(CLI::App& app, session::TrainOptions& options) {
-  app.add_option("--model", options.model,
-                 "mlp(hidden=512), cnn, resnet20, resnet18(width=64),\n"
-                 "transformer(layers=4, heads=4, width=128); or logistic, least-squares")
+  app.add_option(
+         "--model", options.model,
+         fmt::format("{}; or logistic, least-squares", fmt::join(train::example_models(), ", ")))
       ->type_name("M")
       ->capture_default_str();
   app.add_option("--data", options.data,

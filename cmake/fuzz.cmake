@@ -35,8 +35,8 @@ add_custom_target(fuzz_seeds_written ALL DEPENDS ${fuzz_seeds_directory}.stamp)
 
 # What all targets share, compiled once. With it the readers of data/ that need only gradwire: the
 # room itself is not built where there is no program.
-add_library(fuzz_common OBJECT fuzz/asan_options.cpp fuzz/repair.cpp fuzz/round_trip.cpp
-                               data/refusal.cpp data/idx.cpp data/cifar.cpp)
+add_library(fuzz_common OBJECT fuzz/asan_options.cpp fuzz/check_decoder.cpp fuzz/repair.cpp
+                               fuzz/round_trip.cpp data/refusal.cpp data/idx.cpp data/cifar.cpp)
 if(GRADWIRE_LIBFUZZER)
   target_sources(fuzz_common PRIVATE fuzz/libfuzzer.cpp)
 else()

@@ -27,7 +27,11 @@ target_sources(gradwire PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} 
   gradwire/file/tensor_file.h
   gradwire/method/code_note.h
   gradwire/method/method.h
+  gradwire/method/method_reader.h
+  gradwire/method/parsed_method.h
   gradwire/method/plan_note.h
+  gradwire/method/registry.h
+  gradwire/method/safe_step.h
   gradwire/method/state.h
   gradwire/method/state_file.h
   gradwire/transport/gloo.h

@@ -11,6 +11,7 @@
 #include "convex/step_size.h"
 #include "data/dataset.h"
 #include "data/split.h"
+#include "gradwire/method/safe_step.h"
 
 namespace gradwire::convex {
 

@@ -24,10 +24,15 @@ double softplus(double t) { return std::max(t, 0.0) + std::log1p(std::exp(-std::
 
 const char* name(Loss loss) { return loss == Loss::logistic ? "logistic" : "least-squares"; }
 
-Loss loss_of(std::string_view text) {
+std::optional<Loss> find_loss(std::string_view text) {
   for (const Loss loss : {Loss::logistic, Loss::least_squares}) {
     if (text == name(loss)) return loss;
   }
+  return std::nullopt;
+}
+
+Loss loss_of(std::string_view text) {
+  if (const auto loss = find_loss(text)) return *loss;
   throw Error("there is no model '" + std::string(text) + "': take logistic or least-squares");
 }
 

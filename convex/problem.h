@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -22,7 +23,8 @@ enum class Loss { logistic, least_squares };
 
 // "logistic" or "least-squares".
 const char* name(Loss loss);
-// Throws Error for a name that is none.
+// Nothing for another name, which loss_of throws Error for.
+std::optional<Loss> find_loss(std::string_view name);
 Loss loss_of(std::string_view name);
 
 // The second derivative of the loss, by <a, x>, is at most that.

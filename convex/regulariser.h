@@ -36,6 +36,8 @@ struct Regulariser {
 
   // No l1 and no bounds.
   bool is_smooth() const;
+  // R is 0 everywhere.
+  bool is_zero() const { return is_smooth() && l2 == 0; }
 };
 
 // Throws SpecError.

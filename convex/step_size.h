@@ -1,44 +1,11 @@
-// How long a step is. Pure functions.
-//
-// The automatic step is the longest for which convergence is known for the method, its codecs and
-// the number of workers, by proof or, for lazy methods and rounded downlinks, by trial; where
-// nothing is known, it is 1/L.
+// How long a step is, as a user asks for it: by a number, by the smoothness of the problem, or
+// automatically, which is the method's own rule (ParsedMethod::safe_step). Pure functions.
 #pragma once
 
-#include <cstddef>
 #include <optional>
-#include <string>
 #include <string_view>
 
-#include "gradwire/codec/guarantee.h"
-#include "gradwire/collective/topology.h"
-
 namespace gradwire::convex {
-
-// What a step size depends on.
-struct StepFacts {
-  double smoothness = 0;  // L: of the worst worker's f_i, its weight included
-  double convexity = 0;   // mu
-  std::size_t workers = 1;
-};
-
-// What a method's spec says about the noise that it adds.
-struct MethodNoise {
-  enum class Family { direct, diana, ef21, lazy, other };
-
-  Family family = Family::other;
-  Guarantee up = Guarantee::none("");
-  std::optional<Guarantee> down = {};  // nothing: what comes down is exact
-  bool is_shared = false;              // all workers' noise is the same: it does not average
-  double momentum = 0;                 // that lengthens steps by 1 / (1 - momentum)
-  double delay = 0;                    // steps for which an upload may be used again
-};
-
-// The spec is a method's canonical one; `topology` is the one that it runs on.
-MethodNoise method_noise(std::string_view spec, Topology topology, std::size_t elements,
-                         std::size_t ranks);
-
-double automatic_step(const StepFacts& facts, const MethodNoise& noise);
 
 // "auto", "0.05", or "0.5/L".
 struct StepRule {
@@ -46,6 +13,9 @@ struct StepRule {
 
   Kind kind = Kind::automatic;
   double number = 0;
+
+  // Nothing where it is automatic.
+  std::optional<double> value(double smoothness) const;
 };
 
 // "0.01", or "L/100", with L the smoothness of the mean of the losses over all rows.

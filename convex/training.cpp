@@ -8,6 +8,7 @@
 #include "convex/checkpoint.h"
 #include "convex/worker.h"
 #include "gradwire/collective/rank_sums.h"
+#include "gradwire/method/parsed_method.h"
 #include "gradwire/wire/frame.h"
 #include "record/checkpoint_directory.h"
 #include "record/hash_text.h"
@@ -16,17 +17,15 @@
 namespace gradwire::convex {
 namespace {
 
-double resolve(const StepRule& rule, const StepFacts& facts, const Method& method,
+// The length of a step: as asked for, or by the method's own rule.
+double resolve(const TrainingOptions& options, const ParsedMethod& parsed, const Method& method,
                std::size_t features, std::size_t ranks) {
-  switch (rule.kind) {
-    case StepRule::Kind::number:
-      return rule.number;
-    case StepRule::Kind::per_smoothness:
-      return rule.number / facts.smoothness;
-    case StepRule::Kind::automatic:
-      break;
-  }
-  return automatic_step(facts, method_noise(method.spec(), method.topology(), features, ranks));
+  if (const auto given = options.step_rule.value(options.step_facts.smoothness)) return *given;
+  StepFacts facts = options.step_facts;
+  facts.ranks = ranks;
+  facts.elements = features;
+  facts.topology = method.topology();
+  return parsed.safe_step(facts);
 }
 
 // The run on one rank.
@@ -36,14 +35,16 @@ class Training {
       : communicator_(communicator),
         options_(options),
         objective_(experiment.objective()),
-        method_(make_method(communicator, {{.name = "x", .shape = {objective_.problem.features()}}},
-                            options.method, options.exchange)),
+        parsed_(parse_method(options.method)),
+        method_(parsed_.make(communicator,
+                             {{.name = "x", .shape = {objective_.problem.features()}}},
+                             options.exchange)),
         worker_(experiment,
                 {.rank = communicator.rank(),
                  .batch = options.batch,
                  .seed = options.exchange.seed,
-                 .learning_rate = resolve(options.step_rule, options.step_facts, *method_,
-                                          objective_.problem.features(), communicator.size())}),
+                 .learning_rate = resolve(options, parsed_, *method_, objective_.problem.features(),
+                                          communicator.size())}),
         log_(communicator) {}
 
   TrainingResult run() {
@@ -118,6 +119,7 @@ class Training {
   Communicator& communicator_;
   const TrainingOptions& options_;
   const Objective& objective_;
+  const ParsedMethod parsed_;
   std::unique_ptr<Method> method_;
   Worker worker_;
   record::StepLog log_;

@@ -1,8 +1,13 @@
-// The codecs that are fuzzed. Each has a target of its own for its decoder, decode_NAME, and all of
-// them take part in round_trip. cmake/fuzz.cmake reads the names from here: one line a codec.
+// Codecs that have a fuzz target of their own for their decoder, decode_NAME: the settings that
+// differ most. cmake/fuzz.cmake reads the names from here: one line for each. All examples of the
+// registry are fuzzed by example_decoders and round_trip, without a line here.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "gradwire/codec/codec.h"
 
 namespace gradwire::fuzz {
 
@@ -39,5 +44,13 @@ inline constexpr FuzzedCodec kFuzzedCodecs[] = {
     {"randk_natural", "randk(10%) | natural"},
     {"threshold_sign", "threshold(0.5) | sign"},
 };
+
+// An input of round_trip chooses one by its number.
+inline std::vector<std::string> round_trip_specs() {
+  std::vector<std::string> specs;
+  for (const FuzzedCodec& codec : kFuzzedCodecs) specs.emplace_back(codec.spec);
+  for (const std::string& example : example_codec_specs()) specs.push_back(example);
+  return specs;
+}
 
 }  // namespace gradwire::fuzz

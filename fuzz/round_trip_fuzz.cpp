@@ -16,7 +16,7 @@ constexpr std::size_t kElementsMax = 9'000;  // more than a block
 
 std::vector<std::unique_ptr<const Codec>> make_fuzzed_codecs() {
   std::vector<std::unique_ptr<const Codec>> codecs;
-  for (const FuzzedCodec& codec : kFuzzedCodecs) codecs.push_back(make_codec(codec.spec));
+  for (const std::string& spec : round_trip_specs()) codecs.push_back(make_codec(spec));
   return codecs;
 }
 

@@ -26,6 +26,7 @@
 #include "gradwire/file/gw_format.h"
 #include "gradwire/file/npy.h"
 #include "gradwire/method/lgc/shared_indices.h"
+#include "gradwire/method/method.h"
 #include "gradwire/method/state.h"
 #include "gradwire/wire/frame.h"
 
@@ -212,9 +213,22 @@ void write_decode_seeds(const std::filesystem::path& root) {
   }
 }
 
+void write_example_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "example_decoders");
+  const std::vector<std::string> specs = example_codec_specs();
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const auto codec = make_codec(specs[i]);
+    for (const auto& tensor : some_tensors(200)) {
+      Bytes input = {static_cast<std::byte>(i)};
+      append(input, decode_input(*codec, tensor));
+      seeds.write(input);
+    }
+  }
+}
+
 void write_round_trip_seeds(const std::filesystem::path& root) {
   SeedWriter seeds(root, "round_trip");
-  for (std::size_t codec = 0; codec < std::size(kFuzzedCodecs); ++codec) {
+  for (std::size_t codec = 0; codec < round_trip_specs().size(); ++codec) {
     for (const auto& tensor : some_tensors(200)) {
       seeds.write(round_trip_input(codec, false, tensor));
     }
@@ -353,6 +367,7 @@ void write_spec_seeds(const std::filesystem::path& root) {
   SeedWriter seeds(root, "spec");
   for (const std::string& spec : example_codec_specs()) seeds.write(bytes_of(spec));
   for (const FuzzedCodec& codec : kFuzzedCodecs) seeds.write(bytes_of(codec.spec));
+  for (const MethodExample& example : example_methods()) seeds.write(bytes_of(example.spec));
   for (const std::string_view spec :
        {"ef(topk(1%), down=natural)", "diana(qsgd(bits=2, norm=linf), alpha=auto, down=none)",
         "sasg(topk(1%), window=10, delay=10, weight=auto, rule=worker)",
@@ -366,6 +381,7 @@ void write_spec_seeds(const std::filesystem::path& root) {
 
 void write_all_seeds(const std::filesystem::path& root) {
   write_decode_seeds(root);
+  write_example_seeds(root);
   write_round_trip_seeds(root);
   write_frame_seeds(root);
   write_parcel_seeds(root);

@@ -10,6 +10,7 @@
 #include "convex/optimum_cache.h"
 #include "convex/training.h"
 #include "data/libsvm.h"
+#include "gradwire/method/parsed_method.h"
 #include "launch/stop_request.h"
 #include "launch/workers.h"
 #include "record/hash_text.h"
@@ -50,7 +51,7 @@ Json same_configuration(const TrainOptions& options, const std::string& method,
   return {{"model", options.model},
           {"data_checksum", record::hash_text(data::data_checksum(experiment.problem().data()))},
           {"split", options.split},
-          {"method", check_method(method)},
+          {"method", parse_method(method).spec},
           {"batch", options.batch ? Json(*options.batch) : Json()},
           {"l2", experiment.problem().l2()},
           {"regulariser", experiment.objective().regulariser.spec()},

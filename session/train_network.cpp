@@ -11,6 +11,7 @@
 
 #include "gradwire/core/machine_threads.h"
 #include "gradwire/core/usage_error.h"
+#include "gradwire/method/parsed_method.h"
 #include "launch/stop_request.h"
 #include "launch/workers.h"
 #include "record/hash_text.h"
@@ -66,11 +67,11 @@ train::TaskOptions task_options(const TrainOptions& options, const launch::Place
 Json same_configuration(const TrainOptions& options, const std::string& method,
                         const train::Task& task, std::uint64_t steps) {
   const train::TaskOptions& how = task.options;
-  Json configuration = {{"model", train::check_model(how.model)},
+  Json configuration = {{"model", train::parse_model(how.model).spec},
                         {"data", task.source->name()},
                         {"data_checksum", record::hash_text(task.source->checksum())},
                         {"split", how.split.spec()},
-                        {"method", check_method(method)},
+                        {"method", parse_method(method).spec},
                         {"workers", how.ranks},
                         {"topology_given", options.workers.topology_name},
                         {"server", options.workers.server_rank()},

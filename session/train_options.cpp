@@ -1,9 +1,10 @@
 #include "session/train_options.h"
 
+#include "convex/problem.h"
 #include "convex/regulariser.h"
 #include "data/split.h"
 #include "gradwire/core/usage_error.h"
-#include "gradwire/method/method.h"
+#include "gradwire/method/parsed_method.h"
 #include "train/model.h"
 #include "train/optimiser.h"
 #include "train/schedule.h"
@@ -15,15 +16,10 @@ constexpr double kEpochsMax = 1e9;
 
 }  // namespace
 
-bool is_convex_model(const std::string& model) {
-  return model == "logistic" || model == "least-squares";
-}
+bool is_convex_model(const std::string& model) { return convex::find_loss(model).has_value(); }
 
 std::string usual_data(const std::string& model) {
-  if (is_convex_model(model)) return "generated";
-  if (model.starts_with("transformer")) return "generated-text";
-  if (model.starts_with("resnet")) return "cifar10";
-  return "fashion-mnist";
+  return is_convex_model(model) ? "generated" : train::parse_model(model).usual_data;
 }
 
 std::string TrainOptions::regulariser_spec() const {
@@ -31,11 +27,11 @@ std::string TrainOptions::regulariser_spec() const {
 }
 
 void check_options(const TrainOptions& options, const std::vector<std::string>& methods) {
-  for (const std::string& method : methods) check_method(method);
+  for (const std::string& method : methods) parse_method(method);
   data::parse_split(options.split);
   convex::parse_regulariser(options.regulariser_spec());
   if (options.is_convex()) return;
-  train::check_model(options.model);
+  train::parse_model(options.model);
   train::parse_optimiser(options.network.optimiser);
   train::parse_schedule(options.network.schedule);
   if (options.steps && options.network.epochs) {

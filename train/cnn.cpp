@@ -49,16 +49,25 @@ class Cnn final : public Network {
   Linear fc2_;
 };
 
-}  // namespace
-
-Design design_cnn(StageReader& reader) {
+Design read_cnn(StageReader& reader) {
   const CnnOptions options{
       .channels = static_cast<std::size_t>(reader.integer("channels", 16, 1, 1024)),
       .hidden = static_cast<std::size_t>(reader.integer("hidden", 256, 1, 65536))};
   return {options.spec(), [options](const SampleShape& shape, Layout& layout) {
-            require_images("cnn", shape, kCnnPixelsLeast);
             return std::make_unique<Cnn>(options, shape, layout);
           }};
+}
+
+}  // namespace
+
+// The pools leave one pixel of 4.
+ModelFamily cnn_model() {
+  return {.name = "cnn",
+          .read = read_cnn,
+          .example = "cnn",
+          .usual_data = "fashion-mnist",
+          .takes = "images of at least 4 x 4 pixels",
+          .fits = [](const SampleShape& shape) { return are_images(shape, 4); }};
 }
 
 }  // namespace gradwire::train

@@ -1,6 +1,7 @@
-// Design: a network as its spec asks for it, before it is known what it will learn from. One
-// function a family reads the spec; a family's file holds its options, its layers and its errors.
-// Free of libtorch, so that the registry is.
+// Design: a network as its spec asks for it, before it is known what it will learn from.
+// ModelFamily: a name that such specs begin with, as its own file describes it. A new model is a
+// file that defines `ModelFamily NAME_model()`, and a line in models.inc. Free of libtorch, so that
+// the registry is. Value types.
 #pragma once
 
 #include <functional>
@@ -18,27 +19,26 @@ class Network;
 
 struct Design {
   std::string spec;  // the canonical text
-  // Throws Error for a shape that the network cannot take.
+  // The samples are of a shape that the family takes.
   std::function<std::unique_ptr<Network>(const data::SampleShape&, Layout&)> build;
 };
 
-// Of an image's height and width. The pools of a cnn leave one pixel of 4. Residual networks could
-// do with 8, but a last stage of one pixel has no variance in a batch of one.
-inline constexpr std::size_t kCnnPixelsLeast = 4;
-inline constexpr std::size_t kResNetPixelsLeast = 16;
+struct ModelFamily {
+  std::string_view name;
+  Design (*read)(StageReader&);  // throws SpecError
+  std::string_view example;      // for help texts
+  std::string_view usual_data;   // learnt from where no data is named
 
-// Throw SpecError.
-Design design_mlp(StageReader& reader);
-Design design_cnn(StageReader& reader);
-Design design_resnet20(StageReader& reader);
-Design design_resnet18(StageReader& reader);
-Design design_transformer(StageReader& reader);
+  // The samples that it takes, in words and as a condition.
+  std::string_view takes;
+  bool (*fits)(const data::SampleShape&);
+};
 
-// Throws Error: what the model takes, what these samples are, and which models take those.
-[[noreturn]] void refuse_samples(std::string_view model, std::string_view takes,
-                                 const data::SampleShape& shape);
+#define GRADWIRE_MODEL(name) ModelFamily name##_model();
+#include "train/models.inc"
+#undef GRADWIRE_MODEL
 
-// Refuses what is no image, and images of fewer than least x least pixels.
-void require_images(std::string_view model, const data::SampleShape& shape, std::size_t least);
+// Whether the samples are images of at least least x least pixels.
+bool are_images(const data::SampleShape& shape, std::size_t least);
 
 }  // namespace gradwire::train

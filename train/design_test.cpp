@@ -14,18 +14,18 @@ TEST(ModelSpec, IsCanonical) {
        {"mlp(hidden=512)", "mlp(hidden=32, layers=3, dropout=0.5)", "cnn(channels=16, hidden=256)",
         "resnet20", "resnet18(width=64)", "transformer(layers=4, heads=4, width=128)",
         "transformer(layers=1, heads=2, width=8, dropout=0.1, tied=on)"}) {
-    EXPECT_EQ(check_model(spec), spec);
+    EXPECT_EQ(parse_model(spec).spec, spec);
   }
-  EXPECT_EQ(check_model("mlp"), "mlp(hidden=512)");
-  EXPECT_EQ(check_model("mlp(dropout=10%, layers=1)"), "mlp(hidden=512, dropout=0.1)");
-  EXPECT_EQ(check_model("cnn"), "cnn(channels=16, hidden=256)");
-  EXPECT_EQ(check_model("transformer(tied=off)"), "transformer(layers=4, heads=4, width=128)");
+  EXPECT_EQ(parse_model("mlp").spec, "mlp(hidden=512)");
+  EXPECT_EQ(parse_model("mlp(dropout=10%, layers=1)").spec, "mlp(hidden=512, dropout=0.1)");
+  EXPECT_EQ(parse_model("cnn").spec, "cnn(channels=16, hidden=256)");
+  EXPECT_EQ(parse_model("transformer(tied=off)").spec, "transformer(layers=4, heads=4, width=128)");
   EXPECT_EQ(make_model("mlp", image_shape(1, 4), 1)->spec(), "mlp(hidden=512)");
 }
 
 TEST(ModelSpec, WrongOnesShowThePosition) {
   const auto message = [](const char* text) {
-    return message_of<SpecError>([&] { check_model(text); });
+    return message_of<SpecError>([&] { parse_model(text); });
   };
   EXPECT_EQ(message("resnet81"),
             "there is no model called 'resnet81'; did you mean 'resnet18'?\n  resnet81\n  ^");

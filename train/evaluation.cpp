@@ -24,7 +24,7 @@ Evaluation::Evaluation(Communicator& communicator, const data::Source& source, M
       mean_(model.statistics().size()) {
   if (mean_.empty()) return;
   exchange_ = make_exchange(communicator, {{"running statistics", mean_.size()}},
-                            {.up = make_codec("none")});
+                            {.up = make_plain_codec()});
 }
 
 std::span<const float> Evaluation::mean_statistics(std::uint64_t step) {

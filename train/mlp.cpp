@@ -26,9 +26,6 @@ struct MlpOptions {
 class Mlp final : public Network {
  public:
   Mlp(const MlpOptions& options, const SampleShape& shape, Layout& layout) {
-    if (shape.kind == SampleShape::Kind::text) {
-      refuse_samples("mlp", "images or features", shape);
-    }
     std::size_t inputs = shape.elements();
     for (std::size_t i = 1; i <= options.layers; ++i) {
       const std::string name = "fc" + std::to_string(i);
@@ -57,9 +54,7 @@ class Mlp final : public Network {
   std::optional<Linear> output_;
 };
 
-}  // namespace
-
-Design design_mlp(StageReader& reader) {
+Design read_mlp(StageReader& reader) {
   const MlpOptions options{
       .hidden = static_cast<std::size_t>(reader.integer("hidden", 512, 1, 65536)),
       .layers = static_cast<std::size_t>(reader.integer("layers", 1, 1, 64)),
@@ -67,6 +62,17 @@ Design design_mlp(StageReader& reader) {
   return {options.spec(), [options](const SampleShape& shape, Layout& layout) {
             return std::make_unique<Mlp>(options, shape, layout);
           }};
+}
+
+}  // namespace
+
+ModelFamily mlp_model() {
+  return {.name = "mlp",
+          .read = read_mlp,
+          .example = "mlp(hidden=512)",
+          .usual_data = "fashion-mnist",
+          .takes = "images or features",
+          .fits = [](const SampleShape& shape) { return shape.kind != SampleShape::Kind::text; }};
 }
 
 }  // namespace gradwire::train

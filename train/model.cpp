@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "gradwire/core/error.h"
 #include "train/design.h"
 #include "train/read_spec.h"
 #include "train/torch_model.h"
@@ -10,34 +11,87 @@
 namespace gradwire::train {
 namespace {
 
-struct Family {
-  std::string_view name;
-  Design (*read)(StageReader&);
+using Kind = data::SampleShape::Kind;
+
+const std::vector<ModelFamily>& families() {
+  static const std::vector<ModelFamily> all = {
+#define GRADWIRE_MODEL(name) name##_model(),
+#include "train/models.inc"
+#undef GRADWIRE_MODEL
+  };
+  return all;
+}
+
+struct ReadModel {
+  const ModelFamily* family;
+  Design design;
 };
 
-constexpr Family kFamilies[] = {{"mlp", design_mlp},
-                                {"cnn", design_cnn},
-                                {"resnet20", design_resnet20},
-                                {"resnet18", design_resnet18},
-                                {"transformer", design_transformer}};
-
-Design read_design(std::string_view spec) {
+ReadModel read_model(std::string_view spec) {
   std::vector<std::string> names;
-  for (const Family& family : kFamilies) names.emplace_back(family.name);
-  const auto read = [](std::string_view name, StageReader& reader) {
-    const auto family = std::ranges::find(kFamilies, name, &Family::name);
-    return family == std::end(kFamilies) ? std::nullopt : std::optional(family->read(reader));
+  for (const ModelFamily& family : families()) names.emplace_back(family.name);
+  const auto read = [](std::string_view name, StageReader& reader) -> std::optional<ReadModel> {
+    const auto family = std::ranges::find(families(), name, &ModelFamily::name);
+    if (family == families().end()) return std::nullopt;
+    return ReadModel{.family = &*family, .design = family->read(reader)};
   };
   return read_spec(spec, "model", read, names);
 }
 
+std::string describe(const data::SampleShape& shape) {
+  switch (shape.kind) {
+    case Kind::image:
+      return "images of " + std::to_string(shape.height) + " x " + std::to_string(shape.width) +
+             " pixels";
+    case Kind::features:
+      return std::to_string(shape.width) + " features each";
+    case Kind::text:
+      break;
+  }
+  return "text of " + std::to_string(shape.width) + " tokens";
+}
+
+// "mlp, cnn or resnet20"
+std::string models_for(const data::SampleShape& shape) {
+  std::vector<std::string_view> names;
+  for (const ModelFamily& family : families()) {
+    if (family.fits(shape)) names.push_back(family.name);
+  }
+  std::string list;
+  for (const std::string_view& name : names) {
+    list += (list.empty() ? "" : &name == &names.back() ? " or " : ", ") + std::string(name);
+  }
+  return list;
+}
+
+void check_samples(const ModelFamily& family, const data::SampleShape& shape) {
+  if (family.fits(shape)) return;
+  throw Error("the model " + std::string(family.name) + " takes " + std::string(family.takes) +
+              ", and these samples are " + describe(shape) + ": take " + models_for(shape));
+}
+
 }  // namespace
+
+bool are_images(const data::SampleShape& shape, std::size_t least) {
+  return shape.kind == Kind::image && shape.height >= least && shape.width >= least;
+}
 
 std::unique_ptr<Model> make_model(std::string_view spec, const data::SampleShape& shape,
                                   std::uint64_t seed) {
-  return make_torch_model(read_design(spec), shape, seed);
+  const ReadModel model = read_model(spec);
+  check_samples(*model.family, shape);
+  return make_torch_model(model.design, shape, seed);
 }
 
-std::string check_model(std::string_view spec) { return read_design(spec).spec; }
+ModelText parse_model(std::string_view spec) {
+  const ReadModel model = read_model(spec);
+  return {.spec = model.design.spec, .usual_data = std::string(model.family->usual_data)};
+}
+
+std::vector<std::string> example_models() {
+  std::vector<std::string> examples;
+  for (const ModelFamily& family : families()) examples.emplace_back(family.example);
+  return examples;
+}
 
 }  // namespace gradwire::train

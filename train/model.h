@@ -74,8 +74,15 @@ class Model {
 std::unique_ptr<Model> make_model(std::string_view spec, const data::SampleShape& shape,
                                   std::uint64_t seed);
 
-// Throws SpecError as make_model would. Returns the canonical text.
-std::string check_model(std::string_view spec);
+// What a model's spec says. Throws SpecError as make_model would.
+struct ModelText {
+  std::string spec;        // the canonical text
+  std::string usual_data;  // learnt from where no data is named
+};
+ModelText parse_model(std::string_view spec);
+
+// A spec of every model, for help texts.
+std::vector<std::string> example_models();
 
 // How many threads libtorch uses for one operation of the calling thread. Of matrix products, of
 // any thread: call it before there is work. Results have the same bits for the same number.

@@ -128,38 +128,58 @@ class ResNet final : public Network {
   Linear output_;
 };
 
-Design design(const std::string& name, const std::string& spec, const Plan& plan) {
-  return {spec, [name, plan](const SampleShape& shape, Layout& layout) {
-            require_images(name, shape, kResNetPixelsLeast);
+// They could do with 8 pixels, but a last stage of one pixel has no variance in a batch of one.
+constexpr std::string_view kTakes = "images of at least 16 x 16 pixels";
+bool fits(const SampleShape& shape) { return are_images(shape, 16); }
+
+Design design(const std::string& spec, const Plan& plan) {
+  return {spec, [plan](const SampleShape& shape, Layout& layout) {
             return std::make_unique<ResNet>(plan, shape, layout);
           }};
 }
 
-}  // namespace
-
-Design design_resnet20(StageReader&) {
+Design read_resnet20(StageReader&) {
   const auto block = [](std::size_t stage, std::size_t number) {
     return "l." + std::to_string(3 * stage + number) + ".";
   };
-  return design("resnet20", "resnet20",
-                {.width = 16,
-                 .stages = 3,
-                 .blocks = 3,
-                 .shortcut = Shortcut::padded,
-                 .names = {"c", "b", "c", "b", "f", block}});
+  return design("resnet20", {.width = 16,
+                             .stages = 3,
+                             .blocks = 3,
+                             .shortcut = Shortcut::padded,
+                             .names = {"c", "b", "c", "b", "f", block}});
 }
 
-Design design_resnet18(StageReader& reader) {
+Design read_resnet18(StageReader& reader) {
   const auto width = static_cast<std::size_t>(reader.integer("width", 64, 1, 1024));
   const auto block = [](std::size_t stage, std::size_t number) {
     return "layer" + std::to_string(stage + 1) + "." + std::to_string(number) + ".";
   };
-  return design("resnet18", "resnet18(width=" + std::to_string(width) + ")",
+  return design("resnet18(width=" + std::to_string(width) + ")",
                 {.width = width,
                  .stages = 4,
                  .blocks = 2,
                  .shortcut = Shortcut::projected,
                  .names = {"conv1", "bn1", "conv", "bn", "fc", block}});
+}
+
+}  // namespace
+
+ModelFamily resnet20_model() {
+  return {.name = "resnet20",
+          .read = read_resnet20,
+          .example = "resnet20",
+          .usual_data = "cifar10",
+          .takes = kTakes,
+          .fits = fits};
+}
+
+ModelFamily resnet18_model() {
+  return {.name = "resnet18",
+          .read = read_resnet18,
+          .example = "resnet18(width=64)",
+          .usual_data = "cifar10",
+          .takes = kTakes,
+          .fits = fits};
 }
 
 }  // namespace gradwire::train

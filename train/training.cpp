@@ -29,7 +29,7 @@ std::unique_ptr<Method> method_for(Communicator& communicator, const Learner& le
   exchange.group_elements = group_elements_for(total_elements(tensors));
   auto method = make_method(communicator, tensors, options.method, exchange);
   check_optimiser_fits(method->traits(), method->spec(), task.options.optimiser,
-                       task.options.clip.has_value(), task.options.regulariser.spec() != "none");
+                       task.options.clip.has_value(), !task.options.regulariser.is_zero());
   return method;
 }
 

@@ -160,9 +160,7 @@ class Transformer final : public Network {
   at::Tensor output_;
 };
 
-}  // namespace
-
-Design design_transformer(StageReader& reader) {
+Design read_transformer(StageReader& reader) {
   const TransformerOptions options{
       .layers = static_cast<std::size_t>(reader.integer("layers", 4, 1, 96)),
       .heads = static_cast<std::size_t>(reader.integer("heads", 4, 1, 128)),
@@ -174,11 +172,19 @@ Design design_transformer(StageReader& reader) {
         "width", "'width' must be a multiple of the " + std::to_string(options.heads) + " heads");
   }
   return {options.spec(), [options](const SampleShape& shape, Layout& layout) {
-            if (shape.kind != SampleShape::Kind::text) {
-              refuse_samples("transformer", "text", shape);
-            }
             return std::make_unique<Transformer>(options, shape, layout);
           }};
+}
+
+}  // namespace
+
+ModelFamily transformer_model() {
+  return {.name = "transformer",
+          .read = read_transformer,
+          .example = "transformer(layers=4, heads=4, width=128)",
+          .usual_data = "generated-text",
+          .takes = "text",
+          .fits = [](const SampleShape& shape) { return shape.kind == SampleShape::Kind::text; }};
 }
 
 }  // namespace gradwire::train

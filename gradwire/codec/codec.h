@@ -72,6 +72,17 @@ class Codec {
 
   virtual Guarantee guarantee(std::size_t elements) const = 0;
 
+  // True if a payload is the values as they are, as 32-bit floats: nothing is rounded, left out or
+  // packed.
+  virtual bool is_plain() const { return false; }
+
+  // True if the unsent part of any element is below a bound that does not depend on the values. An
+  // error memory then stays bounded even where there is no guarantee.
+  virtual bool bounds_unsent() const { return false; }
+
+  // True if the random errors of all ranks are the same, so that averaging does not reduce them.
+  virtual bool shares_noise() const { return false; }
+
   // Ranges start at multiples of this, and end at one or at the tensor's end.
   virtual std::size_t bucket_elements() const = 0;
 
@@ -116,6 +127,12 @@ class Codec {
 
 // The codec that a spec such as "topk(1%) | natural | entropy" names. Throws SpecError.
 std::unique_ptr<const Codec> make_codec(std::string_view spec);
+
+// The one whose payloads are the values as they are. See Codec::is_plain.
+std::unique_ptr<const Codec> make_plain_codec();
+
+// The names of all stages that a spec of make_codec can have, in the order of listings.
+std::vector<std::string> codec_stage_names();
 
 // An example spec of every codec, for listings and for tests that go over all of them.
 std::vector<std::string> example_codec_specs();

@@ -1,7 +1,7 @@
 // fp16 and bf16, rounded without bias.
 #include "gradwire/kernel/half.h"
 
-#include "gradwire/codec/quantisers.h"
+#include "gradwire/codec/stage.h"
 
 namespace gradwire {
 namespace {
@@ -49,8 +49,6 @@ class Half final : public Quantiser {
   Format format_;
 };
 
-}  // namespace
-
 QuantiserPtr make_fp16(StageReader& stage) {
   stage.finish();
   return std::make_unique<Half>(Format::fp16);
@@ -60,5 +58,11 @@ QuantiserPtr make_bf16(StageReader& stage) {
   stage.finish();
   return std::make_unique<Half>(Format::bf16);
 }
+
+}  // namespace
+
+CodecStage fp16_stage() { return {.name = "fp16", .make = make_fp16, .examples = {"fp16"}}; }
+
+CodecStage bf16_stage() { return {.name = "bf16", .make = make_bf16, .examples = {"bf16"}}; }
 
 }  // namespace gradwire

@@ -2,7 +2,7 @@
 // bits a value; natural(bits=8) counts exponents from the bucket's largest and sends 8.
 #include "gradwire/kernel/natural.h"
 
-#include "gradwire/codec/quantisers.h"
+#include "gradwire/codec/stage.h"
 #include "gradwire/kernel/dither.h"
 
 namespace gradwire {
@@ -67,8 +67,6 @@ class NaturalInBytes final : public BucketQuantiser {
   static constexpr Plane kPlanes[] = {{Plane::Kind::symbols, 8}};
 };
 
-}  // namespace
-
 QuantiserPtr make_natural(StageReader& stage) {
   const auto bits = stage.integer("bits", 9, 8, 9);
   if (bits == 9) {
@@ -78,6 +76,12 @@ QuantiserPtr make_natural(StageReader& stage) {
   const std::size_t bucket = read_bucket(stage);
   stage.finish();
   return std::make_unique<NaturalInBytes>(bucket);
+}
+
+}  // namespace
+
+CodecStage natural_stage() {
+  return {.name = "natural", .make = make_natural, .examples = {"natural", "natural(bits=8)"}};
 }
 
 }  // namespace gradwire

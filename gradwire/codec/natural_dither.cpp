@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "gradwire/codec/quantisers.h"
+#include "gradwire/codec/stage.h"
 #include "gradwire/kernel/dither.h"
 
 namespace gradwire {
@@ -50,8 +50,6 @@ class NaturalDither final : public BucketQuantiser {
   Plane plane_;
 };
 
-}  // namespace
-
 QuantiserPtr make_natural_dither(StageReader& stage) {
   const auto levels = stage.integer("levels", 7, 1, kernel::kDitherLevelsMax);
   const bool l2 = stage.word("norm", {"linf", "l2"}) == "l2";
@@ -59,6 +57,14 @@ QuantiserPtr make_natural_dither(StageReader& stage) {
   stage.finish();
   return std::make_unique<NaturalDither>(static_cast<std::uint32_t>(levels),
                                          l2 ? kernel::Norm::l2 : kernel::Norm::linf, bucket);
+}
+
+}  // namespace
+
+CodecStage natural_dither_stage() {
+  return {.name = "natural_dither",
+          .make = make_natural_dither,
+          .examples = {"natural_dither(levels=7)"}};
 }
 
 }  // namespace gradwire

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "gradwire/codec/quantisers.h"
+#include "gradwire/codec/stage.h"
 #include "gradwire/kernel/floats.h"
 
 namespace gradwire {
@@ -28,11 +28,13 @@ class None final : public Quantiser {
   static constexpr Plane kPlanes[] = {{Plane::Kind::floats}};
 };
 
-}  // namespace
-
 QuantiserPtr make_none(StageReader& stage) {
   stage.finish();
   return std::make_unique<None>();
 }
+
+}  // namespace
+
+CodecStage none_stage() { return {.name = "none", .make = make_none, .examples = {"none"}}; }
 
 }  // namespace gradwire

@@ -13,6 +13,7 @@ class DenseCodec final : public Codec {
   DenseCodec(std::string spec, ValueCoder coder);
 
   Guarantee guarantee(std::size_t elements) const override;
+  bool is_plain() const override { return coder_.is_plain(); }
   std::size_t bucket_elements() const override;
   using Codec::payload_bytes_max;
   std::size_t payload_bytes_max(std::size_t range_elements,
@@ -36,6 +37,8 @@ class SparseCodec final : public Codec {
   SparseCodec(std::string spec, SparsifierPtr sparsifier, ValueCoder coder);
 
   Guarantee guarantee(std::size_t elements) const override;
+  bool bounds_unsent() const override { return sparsifier_->bounds_unsent(); }
+  bool shares_noise() const override { return sparsifier_->places_are_shared(); }
   std::size_t bucket_elements() const override { return 1; }
   using Codec::payload_bytes_max;
   std::size_t payload_bytes_max(std::size_t range_elements,

@@ -2,7 +2,7 @@
 // bucket's norm.
 #include <cmath>
 
-#include "gradwire/codec/quantisers.h"
+#include "gradwire/codec/stage.h"
 #include "gradwire/kernel/levels.h"
 
 namespace gradwire {
@@ -56,8 +56,6 @@ class Qsgd final : public BucketQuantiser {
   Plane plane_;
 };
 
-}  // namespace
-
 QuantiserPtr make_qsgd(StageReader& stage) {
   const auto bits = static_cast<unsigned>(stage.integer("bits", 4, 2, 8));
   const bool l2 = stage.word("norm", {"linf", "l2"}) == "l2";
@@ -74,6 +72,15 @@ QuantiserPtr make_qsgd(StageReader& stage) {
   }
   return std::make_unique<Qsgd>(bits, l2 ? kernel::Norm::l2 : kernel::Norm::linf, bucket,
                                 nearest ? kernel::Rounding::nearest : kernel::Rounding::stochastic);
+}
+
+}  // namespace
+
+CodecStage qsgd_stage() {
+  return {.name = "qsgd",
+          .make = make_qsgd,
+          .examples = {"qsgd(bits=8)", "qsgd(bits=4)", "qsgd(bits=2)", "qsgd(bits=4, norm=l2)",
+                       "qsgd(bits=4, rounding=nearest)"}};
 }
 
 }  // namespace gradwire

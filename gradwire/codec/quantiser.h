@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -72,6 +73,8 @@ class Quantiser {
   virtual void decode(const BlockSymbols& in, const DecodeBlock& block) const = 0;
   virtual void decode_add(const BlockSymbols& in, float weight, const DecodeBlock& block) const = 0;
 };
+
+using QuantiserPtr = std::unique_ptr<const Quantiser>;
 
 // Quantisers with one scale a bucket.
 class BucketQuantiser : public Quantiser {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "gradwire/codec/selection.h"
-#include "gradwire/codec/sparsifier.h"
+#include "gradwire/codec/stage.h"
 #include "gradwire/kernel/select.h"
 #include "gradwire/kernel/sums.h"
 
@@ -86,13 +86,17 @@ class RandK final : public Sparsifier {
   bool shared_seed_;
 };
 
-}  // namespace
-
 SparsifierPtr make_randk(StageReader& stage) {
   const double share = stage.share("share");
   const bool shared = stage.word("seed", {"own", "shared"}) == "shared";
   stage.finish();
   return std::make_unique<RandK>(share, shared);
+}
+
+}  // namespace
+
+CodecStage randk_stage() {
+  return {.name = "randk", .make = make_randk, .examples = {"randk(1%)", "randk(1%, seed=shared)"}};
 }
 
 }  // namespace gradwire

@@ -1,57 +1,53 @@
-// Every stage that a codec's spec can have, and how stages make a codec.
+// The stages that a codec's spec can have, and how stages make a codec.
 #include <algorithm>
 
 #include "gradwire/codec/codec.h"
 #include "gradwire/codec/pipes.h"
-#include "gradwire/codec/quantisers.h"
-#include "gradwire/codec/sparsifier.h"
 #include "gradwire/codec/spec.h"
+#include "gradwire/codec/stage.h"
 #include "gradwire/core/error.h"
 
 namespace gradwire {
 namespace {
 
-struct QuantiserEntry {
-  std::string_view name;
-  QuantiserPtr (*make)(StageReader&);
-};
-constexpr QuantiserEntry kQuantisers[] = {
-    {"none", make_none},
-    {"fp16", make_fp16},
-    {"bf16", make_bf16},
-    {"natural", make_natural},
-    {"natural_dither", make_natural_dither},
-    {"qsgd", make_qsgd},
-    {"terngrad", make_terngrad},
-    {"sign", make_sign},
-};
-
-struct SparsifierEntry {
-  std::string_view name;
-  SparsifierPtr (*make)(StageReader&);
-};
-constexpr SparsifierEntry kSparsifiers[] = {
-    {"topk", make_topk}, {"randk", make_randk}, {"threshold", make_threshold}};
-
-constexpr std::string_view kEntropy = "entropy";
-
-template <class Entry, std::size_t kCount>
-const Entry* find(const Entry (&entries)[kCount], std::string_view name) {
-  const auto* entry = std::find_if(std::begin(entries), std::end(entries),
-                                   [&](const Entry& e) { return e.name == name; });
-  return entry == std::end(entries) ? nullptr : entry;
+const std::vector<CodecStage>& stages() {
+  static const std::vector<CodecStage> all = {
+#define GRADWIRE_CODEC_STAGE(name) name##_stage(),
+#include "gradwire/codec/stages.inc"
+#undef GRADWIRE_CODEC_STAGE
+  };
+  return all;
 }
 
-std::vector<std::string> stage_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : kQuantisers) names.emplace_back(entry.name);
-  for (const auto& entry : kSparsifiers) names.emplace_back(entry.name);
-  names.emplace_back(kEntropy);
-  return names;
+// Lossless, so it is no quantiser: it codes the symbols of the stage before it.
+constexpr std::string_view kEntropy = "entropy";
+
+// Examples of pipes of several stages.
+constexpr std::string_view kPipes[] = {"natural | entropy", "qsgd(bits=4) | entropy",
+                                       "topk(1%) | natural", "topk(1%) | natural | entropy",
+                                       "randk(1%) | qsgd(bits=4)"};
+
+const CodecStage* find_stage(std::string_view name) {
+  const auto found = std::ranges::find(stages(), name, &CodecStage::name);
+  return found == stages().end() ? nullptr : &*found;
+}
+
+// "topk, randk and threshold"
+std::string sparsifier_names() {
+  std::vector<std::string_view> names;
+  for (const CodecStage& stage : stages()) {
+    if (std::holds_alternative<MakeSparsifier>(stage.make)) names.push_back(stage.name);
+  }
+  std::string list;
+  for (const std::string_view& name : names) {
+    const bool is_last = &name == &names.back();
+    list += (list.empty() ? "" : is_last ? " and " : ", ") + std::string(name);
+  }
+  return list;
 }
 
 [[noreturn]] void fail_unknown(std::string_view text, const SpecStage& stage) {
-  const auto names = stage_names();
+  const auto names = codec_stage_names();
   std::string what = "there is no codec called '" + stage.name + "'";
   if (const auto near = nearest_name(stage.name, names)) {
     what += "; did you mean '" + *near + "'?";
@@ -70,31 +66,35 @@ struct Pipe {
   bool entropy = false;
 };
 
+void add_entropy(StageReader& reader, Pipe& pipe) {
+  if (!pipe.quantiser && !pipe.sparsifier) {
+    reader.fail("the entropy stage codes what a stage before it makes: natural | entropy");
+  }
+  reader.finish();
+  pipe.entropy = true;
+}
+
 void add_stage(std::string_view text, const SpecStage& stage, Pipe& pipe) {
   StageReader reader(text, stage);
   if (pipe.entropy) reader.fail("the entropy stage is lossless and comes last");
-  if (const auto* entry = find(kSparsifiers, stage.name)) {
+  if (stage.name == kEntropy) return add_entropy(reader, pipe);
+  const CodecStage* const found = find_stage(stage.name);
+  if (found == nullptr) fail_unknown(text, stage);
+  if (const auto* make_sparsifier = std::get_if<MakeSparsifier>(&found->make)) {
     if (pipe.quantiser) reader.fail("'" + stage.name + "' must come before the quantiser");
-    if (pipe.sparsifier) reader.fail("a pipe has room for one of topk, randk and threshold");
-    pipe.sparsifier = entry->make(reader);
-  } else if (const auto* quantiser = find(kQuantisers, stage.name)) {
-    if (pipe.quantiser) reader.fail("a pipe has room for one quantiser");
-    pipe.quantiser = quantiser->make(reader);
-  } else if (stage.name == kEntropy) {
-    if (!pipe.quantiser && !pipe.sparsifier) {
-      reader.fail("the entropy stage codes what a stage before it makes: natural | entropy");
-    }
-    reader.finish();
-    pipe.entropy = true;
+    if (pipe.sparsifier) reader.fail("a pipe has room for one of " + sparsifier_names());
+    pipe.sparsifier = (*make_sparsifier)(reader);
   } else {
-    fail_unknown(text, stage);
+    if (pipe.quantiser) reader.fail("a pipe has room for one quantiser");
+    pipe.quantiser = std::get<MakeQuantiser>(found->make)(reader);
   }
 }
 
-QuantiserPtr plain_none() {
-  const SpecStage stage{.name = "none", .arguments = {}, .position = 0};
-  StageReader reader("none", stage);
-  return make_none(reader);
+QuantiserPtr make_plain_quantiser() {
+  const CodecStage plain = none_stage();
+  const SpecStage stage{.name = std::string(plain.name), .arguments = {}, .position = 0};
+  StageReader reader(plain.name, stage);
+  return std::get<MakeQuantiser>(plain.make)(reader);
 }
 
 std::string canonical_spec(const Pipe& pipe) {
@@ -129,7 +129,7 @@ std::unique_ptr<const Codec> make_codec(std::string_view text) {
   Pipe pipe;
   for (const SpecStage& stage : spec.stages) add_stage(spec.text, stage, pipe);
   std::string canonical = canonical_spec(pipe);
-  if (!pipe.quantiser) pipe.quantiser = plain_none();
+  if (!pipe.quantiser) pipe.quantiser = make_plain_quantiser();
   ValueCoder coder(std::move(pipe.quantiser), pipe.entropy);
   if (pipe.sparsifier) {
     return std::make_unique<SparseCodec>(std::move(canonical), std::move(pipe.sparsifier),
@@ -138,31 +138,22 @@ std::unique_ptr<const Codec> make_codec(std::string_view text) {
   return std::make_unique<DenseCodec>(std::move(canonical), std::move(coder));
 }
 
+std::unique_ptr<const Codec> make_plain_codec() { return make_codec(none_stage().name); }
+
+std::vector<std::string> codec_stage_names() {
+  std::vector<std::string> names;
+  for (const CodecStage& stage : stages()) names.emplace_back(stage.name);
+  names.emplace_back(kEntropy);
+  return names;
+}
+
 std::vector<std::string> example_codec_specs() {
-  return {"none",
-          "fp16",
-          "bf16",
-          "natural",
-          "natural(bits=8)",
-          "natural_dither(levels=7)",
-          "qsgd(bits=8)",
-          "qsgd(bits=4)",
-          "qsgd(bits=2)",
-          "qsgd(bits=4, norm=l2)",
-          "qsgd(bits=4, rounding=nearest)",
-          "terngrad",
-          "terngrad(clip=off)",
-          "sign",
-          "sign(scale=off)",
-          "topk(1%)",
-          "randk(1%)",
-          "randk(1%, seed=shared)",
-          "threshold(0.01)",
-          "natural | entropy",
-          "qsgd(bits=4) | entropy",
-          "topk(1%) | natural",
-          "topk(1%) | natural | entropy",
-          "randk(1%) | qsgd(bits=4)"};
+  std::vector<std::string> specs;
+  for (const CodecStage& stage : stages()) {
+    specs.insert(specs.end(), stage.examples.begin(), stage.examples.end());
+  }
+  specs.insert(specs.end(), std::begin(kPipes), std::end(kPipes));
+  return specs;
 }
 
 }  // namespace gradwire

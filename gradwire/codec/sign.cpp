@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "gradwire/codec/quantisers.h"
+#include "gradwire/codec/stage.h"
 #include "gradwire/kernel/signs.h"
 #include "gradwire/kernel/sums.h"
 
@@ -73,12 +73,16 @@ class Sign final : public Quantiser {
   bool scaled_;
 };
 
-}  // namespace
-
 QuantiserPtr make_sign(StageReader& stage) {
   const bool scaled = stage.word("scale", {"on", "off"}) == "on";
   stage.finish();
   return std::make_unique<Sign>(scaled);
+}
+
+}  // namespace
+
+CodecStage sign_stage() {
+  return {.name = "sign", .make = make_sign, .examples = {"sign", "sign(scale=off)"}};
 }
 
 }  // namespace gradwire

@@ -9,7 +9,6 @@
 
 #include "gradwire/codec/codec.h"
 #include "gradwire/codec/guarantee.h"
-#include "gradwire/codec/spec.h"
 
 namespace gradwire {
 
@@ -38,12 +37,11 @@ class Sparsifier {
 
   // True if all ranks keep the same places.
   virtual bool places_are_shared() const { return false; }
+
+  // See Codec::bounds_unsent.
+  virtual bool bounds_unsent() const { return false; }
 };
 
 using SparsifierPtr = std::unique_ptr<const Sparsifier>;
-
-SparsifierPtr make_topk(StageReader& stage);
-SparsifierPtr make_randk(StageReader& stage);
-SparsifierPtr make_threshold(StageReader& stage);
 
 }  // namespace gradwire

@@ -6,7 +6,7 @@
 #include <limits>
 #include <optional>
 
-#include "gradwire/codec/quantisers.h"
+#include "gradwire/codec/stage.h"
 #include "gradwire/kernel/levels.h"
 #include "gradwire/kernel/sums.h"
 
@@ -78,12 +78,17 @@ class TernGrad final : public Quantiser {
   std::optional<double> clip_;  // in standard deviations
 };
 
-}  // namespace
-
 QuantiserPtr make_terngrad(StageReader& stage) {
   const auto clip = stage.number_or_off("clip", 2.5, 0.01, 1e6);
   stage.finish();
   return std::make_unique<TernGrad>(clip);
+}
+
+}  // namespace
+
+CodecStage terngrad_stage() {
+  return {
+      .name = "terngrad", .make = make_terngrad, .examples = {"terngrad", "terngrad(clip=off)"}};
 }
 
 }  // namespace gradwire

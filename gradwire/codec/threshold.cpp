@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "gradwire/codec/selection.h"
-#include "gradwire/codec/sparsifier.h"
+#include "gradwire/codec/stage.h"
 #include "gradwire/kernel/sums.h"
 
 namespace gradwire {
@@ -18,6 +18,9 @@ class Threshold final : public Sparsifier {
   Guarantee guarantee(std::size_t, const Guarantee&) const override {
     return Guarantee::none("how much is kept depends on the values: it may be nothing");
   }
+
+  // By the threshold.
+  bool bounds_unsent() const override { return true; }
 
   void select(std::span<const float> tensor, const Rng&, Scale& scale) const override {
     check_length(tensor.size(), "threshold");
@@ -46,13 +49,17 @@ class Threshold final : public Sparsifier {
   double value_;  // above zero; elements of this magnitude and more are kept
 };
 
-}  // namespace
-
 SparsifierPtr make_threshold(StageReader& stage) {
   const auto value = stage.number("value", 1e-37, 3e38);
   stage.finish();
   if (!value) stage.fail("threshold needs a value: threshold(0.01)");
   return std::make_unique<Threshold>(*value);
+}
+
+}  // namespace
+
+CodecStage threshold_stage() {
+  return {.name = "threshold", .make = make_threshold, .examples = {"threshold(0.01)"}};
 }
 
 }  // namespace gradwire

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "gradwire/codec/selection.h"
-#include "gradwire/codec/sparsifier.h"
+#include "gradwire/codec/stage.h"
 #include "gradwire/kernel/sums.h"
 
 namespace gradwire {
@@ -166,12 +166,14 @@ class TopK final : public Sparsifier {
   double share_;
 };
 
-}  // namespace
-
 SparsifierPtr make_topk(StageReader& stage) {
   const double share = stage.share("share");
   stage.finish();
   return std::make_unique<TopK>(share);
 }
+
+}  // namespace
+
+CodecStage topk_stage() { return {.name = "topk", .make = make_topk, .examples = {"topk(1%)"}}; }
 
 }  // namespace gradwire

@@ -14,7 +14,6 @@
 #include "gradwire/codec/buffers.h"
 #include "gradwire/codec/codec.h"
 #include "gradwire/codec/quantiser.h"
-#include "gradwire/codec/quantisers.h"
 
 namespace gradwire {
 

@@ -43,7 +43,7 @@ std::vector<std::uint64_t> tensor_ids(const std::vector<TensorSize>& tensors) {
 
 // What goes down when nobody says.
 TensorCodecs default_down(Topology topology, const TensorCodecs& up) {
-  return traits_of(topology).has_downlink ? up : TensorCodecs(make_codec("none"));
+  return traits_of(topology).has_downlink ? up : TensorCodecs(make_plain_codec());
 }
 
 void check_mixed(const ExchangeOptions& options, const MethodExchangeOptions& method,
@@ -59,7 +59,7 @@ void check_mixed(const ExchangeOptions& options, const MethodExchangeOptions& me
 
 void check_options(const ExchangeOptions& options, const MethodExchangeOptions& method,
                    Topology topology, std::size_t elements) {
-  const bool has_down = options.down && options.down->spec() != "none";
+  const bool has_down = options.down && !options.down->is_plain();
   const TopologyTraits& traits = traits_of(topology);
   if (!traits.has_downlink && has_down) {
     refuse(topology, "there is no way down that " + options.down->spec() +

@@ -114,7 +114,7 @@ Topology choose_mixed_topology(std::size_t message_bytes, std::size_t ranks) {
 
 Topology choose_topology(std::size_t elements, std::size_t ranks, const Codec& up,
                          const Codec* down) {
-  const bool is_exact = down != nullptr && down->spec() == "none";
+  const bool is_exact = down != nullptr && down->is_plain();
   if (down != nullptr && !is_exact) return Topology::scatter;
   // A sum that loses nothing on the way has the fewest bytes and one neighbour to talk to.
   if (ranks > 1 && up.summable_from()) return Topology::ring;

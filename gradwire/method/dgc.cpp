@@ -1,13 +1,19 @@
 // dgc(share, momentum): u = momentum u + g; w += u; sends c = topk(w); u = w = 0 where something
 // was sent; out = mean c. Gradients may be clipped before, and the share shrinks during a warm-up.
+#include "gradwire/method/dgc.h"
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "gradwire/codec/spec.h"
+#include "gradwire/core/error.h"
 #include "gradwire/kernel/combine.h"
 #include "gradwire/kernel/sums.h"
 #include "gradwire/method/downlink_error.h"
-#include "gradwire/method/rules.h"
+#include "gradwire/method/exchange_method.h"
+#include "gradwire/method/methods.h"
+#include "gradwire/method/scaling.h"
 
 namespace gradwire {
 namespace {
@@ -30,10 +36,6 @@ class DgcRule final : public Rule {
         velocity_(workspace.add_memory("velocity", Sharing::worker)),
         sum_(workspace.add_memory("velocity sum", Sharing::worker)),
         downlink_(workspace) {}
-
-  MethodTraits traits() const override {
-    return {.needs_whole_gradient = options_.clip.has_value(), .owns_momentum = true};
-  }
 
   bool keeps_values() const override { return true; }
 
@@ -98,15 +100,70 @@ class DgcRule final : public Rule {
   std::vector<float> sent_;
 };
 
+constexpr double kUsualMomentum = 0.9;
+
+DgcOptions read_options(MethodReader& reader) {
+  StageReader& arguments = reader.arguments();
+  DgcOptions options;
+  options.share = arguments.share("share");
+  reader.write(format_share(options.share));
+  options.momentum = arguments.keyed_number("momentum", kUsualMomentum, 0, 0.999999);
+  if (options.momentum != kUsualMomentum) {
+    reader.write("momentum=" + format_number(options.momentum));
+  }
+  options.clip = arguments.number_or_off("clip", 0, 0, std::numeric_limits<double>::infinity());
+  if (options.clip == 0.0) options.clip = std::nullopt;
+  if (options.clip) reader.write("clip=" + format_number(*options.clip));
+  options.warmup_steps =
+      static_cast<std::size_t>(arguments.integer("warmup", 0, 0, std::int64_t{1} << 40));
+  if (options.warmup_steps > 0) reader.write("warmup=" + std::to_string(options.warmup_steps));
+  if (const SpecArgument* const given = arguments.nested("values")) {
+    const std::shared_ptr<const Codec> values = reader.make_nested(*given);
+    if (!values->is_plain()) options.values = values->spec();
+    if (!values->is_plain()) reader.write("values=" + options.values);
+  }
+  options.down = reader.down(why_not_with_error_memory);
+  return options;
+}
+
+ParsedMethod read_dgc(MethodReader& reader) {
+  const DgcOptions options = read_options(reader);
+  MethodSetup setup;
+  setup.kind = RuleKind::ported;
+  setup.traits = {
+      .needs_whole_gradient = options.clip.has_value(), .owns_momentum = true, .has_memory = true};
+  try {
+    setup.codecs = {.up = make_codec(dgc_codec_spec(options, 0)), .down = options.down};
+  } catch (const SpecError& error) {
+    const std::string_view message = error.what();
+    reader.arguments().fail_argument("values", message.substr(0, message.find('\n')));
+  }
+  reader.refuse_if(why_not_with_error_memory(*setup.codecs.up), "values");
+  setup.steady = {.up = make_codec(dgc_codec_spec(options, options.warmup_steps)),
+                  .down = options.down};
+  // Momentum lengthens steps by 1 / (1 - momentum).
+  setup.safe_step = [options](const StepFacts& facts, const StepNoise&) {
+    return (1 - options.momentum) / facts.smoothness;
+  };
+  setup.make_rule = [options](RuleWorkspace& workspace) {
+    return std::make_unique<DgcRule>(workspace, options);
+  };
+  setup.spec = reader.finish();
+  return describe_method(setup);
+}
+
 }  // namespace
 
 std::string dgc_codec_spec(const DgcOptions& options, std::uint64_t step) {
   const std::string sparse = "topk(" + format_share(share_at(options, step)) + ")";
-  return options.values == "none" ? sparse : sparse + " | " + options.values;
+  return options.values.empty() ? sparse : sparse + " | " + options.values;
 }
 
-std::unique_ptr<Rule> make_dgc_rule(RuleWorkspace& workspace, const DgcOptions& options) {
-  return std::make_unique<DgcRule>(workspace, options);
+MethodEntry dgc_method() {
+  return {.name = "dgc",
+          .read = read_dgc,
+          .examples = {{"dgc(0.1%)", 2, 1, "", topologies_with_messages(),
+                        "momentum before sparsification; clipping and warm-up"}}};
 }
 
 }  // namespace gradwire

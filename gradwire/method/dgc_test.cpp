@@ -1,11 +1,12 @@
 // dgc against its equations, element by element.
+#include "gradwire/method/dgc.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "gradwire/codec/codec.h"
-#include "gradwire/method/rules.h"
 #include "gradwire/method/workload_test_support.h"
 
 namespace gradwire {

@@ -2,8 +2,9 @@
 #include "gradwire/kernel/combine.h"
 #include "gradwire/kernel/copy.h"
 #include "gradwire/method/downlink_error.h"
+#include "gradwire/method/exchange_method.h"
+#include "gradwire/method/methods.h"
 #include "gradwire/method/rate_unit.h"
-#include "gradwire/method/rules.h"
 #include "gradwire/method/scaling.h"
 
 namespace gradwire {
@@ -63,10 +64,26 @@ class EfRule final : public Rule {
   RateUnit unit_;
 };
 
+ParsedMethod read_ef(MethodReader& reader) {
+  MethodSetup setup;
+  setup.kind = RuleKind::ported;
+  setup.traits.has_memory = true;
+  setup.codecs.up = reader.codec(why_not_with_error_memory);
+  setup.codecs.down = reader.down(why_not_with_error_memory);
+  setup.make_rule = [](RuleWorkspace& workspace) { return std::make_unique<EfRule>(workspace); };
+  setup.spec = reader.finish();
+  return describe_method(setup);
+}
+
 }  // namespace
 
-std::unique_ptr<Rule> make_ef_rule(RuleWorkspace& workspace) {
-  return std::make_unique<EfRule>(workspace);
+MethodEntry ef_method() {
+  return {.name = "ef",
+          .read = read_ef,
+          .examples = {{"ef(topk(1%))", 1, 1, "", topologies_with_messages(),
+                        "what was not sent is added to the next gradient"},
+                       {"ef(topk(1%), down=natural)", 1, 1, "", topologies_with_owners(),
+                        "the same, and what goes down has a memory of its own"}}};
 }
 
 }  // namespace gradwire

@@ -1,7 +1,11 @@
 // ef21(C): v = g - s; sends c = C(v); s += c; S += mean c; out = S.
 // With a downlink D, S stays with the owner: sends q = D(S - H); all: H += q; out = H.
+#include <algorithm>
+#include <limits>
+
 #include "gradwire/kernel/combine.h"
-#include "gradwire/method/rules.h"
+#include "gradwire/method/exchange_method.h"
+#include "gradwire/method/methods.h"
 #include "gradwire/method/scaling.h"
 
 namespace gradwire {
@@ -58,10 +62,42 @@ class Ef21Rule final : public Rule {
   const std::vector<float> down_scales_;
 };
 
+// As proven: the memories' constants shorten steps, and a memory that is slow to follow bounds
+// them.
+double ef21_step(const StepFacts& facts, const StepNoise& noise) {
+  const std::optional<double> delta = contraction(noise.up);
+  if (!delta) return usual_step(facts);
+  const Ef21Constants up(*delta);
+  double factor = up.factor();
+  double t = up.t;
+  if (const auto down = noise.down ? contraction(*noise.down) : std::nullopt) {
+    factor *= Ef21Constants(*down).factor();
+    t = std::min(t, Ef21Constants(*down).t);
+  }
+  const double slow =
+      facts.convexity > 0 ? t / (2 * facts.convexity) : std::numeric_limits<double>::infinity();
+  return std::min(1 / (facts.smoothness * factor), slow);
+}
+
+ParsedMethod read_ef21(MethodReader& reader) {
+  MethodSetup setup;
+  setup.kind = RuleKind::ported;
+  setup.traits.has_memory = true;
+  setup.codecs.up = reader.codec(why_not_with_error_memory);
+  setup.codecs.down = reader.down(why_not_with_error_memory);
+  setup.safe_step = ef21_step;
+  setup.make_rule = [](RuleWorkspace& workspace) { return std::make_unique<Ef21Rule>(workspace); };
+  setup.spec = reader.finish();
+  return describe_method(setup);
+}
+
 }  // namespace
 
-std::unique_ptr<Rule> make_ef21_rule(RuleWorkspace& workspace) {
-  return std::make_unique<Ef21Rule>(workspace);
+MethodEntry ef21_method() {
+  return {.name = "ef21",
+          .read = read_ef21,
+          .examples = {{"ef21(topk(1%))", 2, 1, "", topologies_with_messages(),
+                        "sends what a gradient has moved by: no floor on data that differ"}}};
 }
 
 }  // namespace gradwire

@@ -42,7 +42,7 @@ class ExchangeMethod final : public Method {
                  const MethodOptions& options);
 
   const std::string& spec() const override { return setup_.spec; }
-  MethodTraits traits() const override { return rule_->traits(); }
+  MethodTraits traits() const override { return setup_.traits; }
   Topology topology() const override { return topology_; }
 
   void begin(const StepContext& context) override;
@@ -136,7 +136,7 @@ void ExchangeMethod::make_exchanges(const Codecs& codecs) {
   workspace_.codecs = codecs;
   if (!workspace_.codecs.down) workspace_.codecs.down = codecs.up;
   const bool has_owners = traits_of(topology_).has_owners;
-  const auto is_rounded = [](const auto& codec) { return codec->spec() != "none"; };
+  const auto is_rounded = [](const auto& codec) { return !codec->is_plain(); };
   workspace_.has_downlink =
       has_owners && (codecs.each.empty() ? is_rounded(workspace_.codecs.down)
                                          : std::ranges::any_of(codecs.each, is_rounded));
@@ -144,7 +144,7 @@ void ExchangeMethod::make_exchanges(const Codecs& codecs) {
 
 void ExchangeMethod::begin(const StepContext& context) {
   order_->check_begin(context);
-  const MethodTraits traits = rule_->traits();
+  const MethodTraits& traits = setup_.traits;
   if (traits.needs_parameters && context.parameters.size() != workspace_.tensors.size()) {
     throw Error(spec() + " needs the parameters of every tensor in each step");
   }
@@ -162,7 +162,7 @@ void ExchangeMethod::begin(const StepContext& context) {
 void ExchangeMethod::submit(std::size_t tensor, std::span<float> gradient) {
   order_->submit(tensor, gradient);
   workspace_.gradients[tensor] = gradient;
-  if (rule_->traits().needs_whole_gradient) return;
+  if (setup_.traits.needs_whole_gradient) return;
   if (groups_[next_group_].last == order_->submitted()) start(groups_[next_group_++], false);
 }
 
@@ -186,7 +186,7 @@ MethodReport ExchangeMethod::finish() {
   order_->check_finish();
   order_->end();
   is_repeat_ = false;
-  if (rule_->traits().needs_whole_gradient) {
+  if (setup_.traits.needs_whole_gradient) {
     is_repeat_ = !workspace_.only_averages && rule_->on_whole_gradient();
     for (Group& group : groups_) start(group, is_repeat_);
   }
@@ -292,6 +292,26 @@ std::vector<std::uint64_t> ExchangeMethod::tensor_bytes() const {
 }
 
 }  // namespace
+
+ParsedMethod describe_method(MethodSetup setup) {
+  const Codecs& codecs = setup.steady.up ? setup.steady : setup.codecs;
+  ParsedMethod method{.spec = setup.spec,
+                      .traits = setup.traits,
+                      .up = codecs.up,
+                      .down = codecs.down ? codecs.down : codecs.up};
+  if (setup.safe_step) {
+    method.safe_step = [formula = setup.safe_step, up = method.up,
+                        down = method.down](const StepFacts& facts) {
+      return formula(facts, step_noise(*up, *down, facts));
+    };
+  }
+  method.make = [setup = std::move(setup)](Communicator& communicator,
+                                           std::vector<MethodTensor> tensors,
+                                           const MethodOptions& options) {
+    return make_exchange_method(communicator, std::move(tensors), setup, options);
+  };
+  return method;
+}
 
 std::unique_ptr<Method> make_exchange_method(Communicator& communicator,
                                              std::vector<MethodTensor> tensors, MethodSetup setup,

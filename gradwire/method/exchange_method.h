@@ -9,6 +9,7 @@
 
 #include "gradwire/collective/communicator.h"
 #include "gradwire/method/method.h"
+#include "gradwire/method/parsed_method.h"
 #include "gradwire/method/rule.h"
 
 namespace gradwire {
@@ -25,8 +26,13 @@ struct MethodSetup {
   Codecs codecs;
   Codecs steady = {};  // those that a topology is chosen for, if the first are soon changed
   RuleKind kind = RuleKind::plain;
+  MethodTraits traits = {};
+  SafeStep safe_step = {};  // null: usual_step
   std::function<std::unique_ptr<Rule>(RuleWorkspace&)> make_rule;
 };
+
+// The description of the method that the setup is for. The setup has codecs for all tensors.
+ParsedMethod describe_method(MethodSetup setup);
 
 // Throws what make_exchange throws.
 std::unique_ptr<Method> make_exchange_method(Communicator& communicator,

@@ -2,12 +2,19 @@
 
 #include <algorithm>
 
+#include "gradwire/codec/spec.h"
+
 namespace gradwire {
 
 std::size_t MethodTensor::elements() const {
   std::size_t elements = 1;
   for (const std::size_t dimension : shape) elements *= dimension;
   return elements;
+}
+
+std::string MethodExample::memory() const {
+  return format_number(vectors) + (owner_vectors > 0 ? " + 1/N" : "") +
+         (more.empty() ? "" : " + " + more);
 }
 
 void MethodReport::add(const ExchangeReport& exchange) {

@@ -43,6 +43,8 @@ struct MethodTraits {
   bool owns_momentum = false;         // an optimiser with momentum would count it twice
   bool needs_parameters = false;      // StepContext::parameters
   bool needs_old_gradient = false;    // StepContext::gradient_at
+  bool has_memory = false;            // a step depends on those before it
+  bool reuses_uploads = false;        // a worker may let its last upload be used again
   bool makes_plans = false;           // MethodReport::plan
   bool learns_code = false;  // MethodReport::code: what it sends depends on what it learned
   Output output = Output::gradient;
@@ -169,9 +171,6 @@ std::size_t group_elements_for(std::size_t model_elements);
 std::unique_ptr<Method> make_method(Communicator& communicator, std::vector<MethodTensor> tensors,
                                     std::string_view spec, const MethodOptions& options);
 
-// Throws SpecError as make_method would, without ranks. Returns the canonical text.
-std::string check_method(std::string_view spec);
-
 // What listings say about a method.
 struct MethodExample {
   std::string spec;
@@ -185,6 +184,7 @@ struct MethodExample {
   // "2 + 1/N"
   std::string memory() const;
 };
+// Of all methods, and of the presets behind them.
 std::vector<MethodExample> example_methods();
 
 }  // namespace gradwire

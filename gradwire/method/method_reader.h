@@ -20,10 +20,14 @@ class MethodReader {
 
   StageReader& arguments() { return reader_; }
 
-  // The codec that comes first. Null as `otherwise` means that it must be there.
-  std::shared_ptr<const Codec> codec(const char* otherwise);
-  // Null where it was not given.
-  std::shared_ptr<const Codec> down();
+  // Why a method cannot work with a codec; empty if it can. See scaling.h.
+  using WhyNot = std::string (*)(const Codec&);
+
+  // The codec that comes first. It must be there, or is otherwise the plain one.
+  std::shared_ptr<const Codec> codec(WhyNot why_not = nullptr);
+  std::shared_ptr<const Codec> codec_or_plain(WhyNot why_not = nullptr);
+  // The codec of down=...; null where it was not given.
+  std::shared_ptr<const Codec> down(WhyNot why_not = nullptr);
   // What `read(text)` makes of an argument. It gets the argument with nothing but space before it,
   // so that positions in its errors are those in the whole text, which is what they then show.
   template <class Read>
@@ -52,6 +56,9 @@ class MethodReader {
   std::string finish();
 
  private:
+  // Null where there is none.
+  std::shared_ptr<const Codec> given_codec(WhyNot why_not);
+
   std::string_view text_;
   const SpecStage& stage_;
   StageReader reader_;

@@ -1,32 +1,32 @@
-// The registry of methods: names that specs may begin with. Rooms beside the library add their own,
-// each once and before methods are made: from then on make_method, check_method and listings know
-// it. Not for several threads at a time.
+// The registry of methods: the names that specs may begin with. The library's own methods are in
+// methods.inc; programs add theirs with register_method. From any thread.
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "gradwire/method/method.h"
 #include "gradwire/method/method_reader.h"
+#include "gradwire/method/parsed_method.h"
 
 namespace gradwire {
 
-// A spec that has been understood: how to make the method.
-struct MethodPlan {
-  std::string spec;
-  std::function<std::unique_ptr<Method>(Communicator&, std::vector<MethodTensor>,
-                                        const MethodOptions&)>
-      make;
+// A method as its own file describes it.
+struct MethodEntry {
+  std::string name;
+  std::function<ParsedMethod(MethodReader&)> read;  // throws SpecError
+  std::vector<MethodExample> examples;              // for listings
 };
 
-using ReadMethod = MethodPlan (*)(MethodReader&);
+// From then on parse_method, make_method and example_methods know it. A name that is known already
+// stays as it is.
+void register_method(MethodEntry entry);
 
-// The name must not live shorter than the program. Adding it again changes nothing.
-void register_method(const char* name, ReadMethod read, std::vector<MethodExample> examples);
-
-// Of those that were added.
-const std::vector<MethodExample>& registered_examples();
+// For MethodExample::topologies: all, those where each rank has a message of its own, and those
+// whose owners send the mean down.
+std::string any_topology();
+std::string topologies_with_messages();
+std::string topologies_with_owners();
 
 }  // namespace gradwire

@@ -2,6 +2,7 @@
 
 #include "gradwire/core/error.h"
 #include "gradwire/method/method.h"
+#include "gradwire/method/parsed_method.h"
 #include "gradwire/method/workload_test_support.h"
 
 namespace gradwire {
@@ -9,7 +10,7 @@ namespace {
 
 void expect_refused(std::string_view text, std::string_view message) {
   try {
-    check_method(text);
+    parse_method(text);
     ADD_FAILURE() << text << " was taken";
   } catch (const SpecError& error) {
     EXPECT_EQ(std::string(error.what()), message);
@@ -18,22 +19,22 @@ void expect_refused(std::string_view text, std::string_view message) {
 
 TEST(MethodSpec, CanonicalTextParsesToItselfAgain) {
   for (const std::string& text : test_specs()) {
-    const std::string canonical = check_method(text);
-    EXPECT_EQ(check_method(canonical), canonical);
+    const std::string canonical = parse_method(text).spec;
+    EXPECT_EQ(parse_method(canonical).spec, canonical);
   }
-  EXPECT_EQ(check_method(" direct( topk(1%)|natural , down = none ) "),
+  EXPECT_EQ(parse_method(" direct( topk(1%)|natural , down = none ) ").spec,
             "direct(topk(1%) | natural, down=none)");
-  EXPECT_EQ(check_method("diana(natural, momentum=0, alpha=auto)"), "diana(natural)");
-  EXPECT_EQ(check_method("sasg(topk(1%), window=10, delay=10, weight=auto, rule=worker)"),
+  EXPECT_EQ(parse_method("diana(natural, momentum=0, alpha=auto)").spec, "diana(natural)");
+  EXPECT_EQ(parse_method("sasg(topk(1%), window=10, delay=10, weight=auto, rule=worker)").spec,
             "sasg(topk(1%))");
-  EXPECT_EQ(check_method("dgc(0.001, clip=off, values=natural)"), "dgc(0.1%, values=natural)");
-  EXPECT_EQ(check_method("powersgd"), "powersgd(rank=4)");
+  EXPECT_EQ(parse_method("dgc(0.001, clip=off, values=natural)").spec, "dgc(0.1%, values=natural)");
+  EXPECT_EQ(parse_method("powersgd").spec, "powersgd(rank=4)");
 }
 
 TEST(MethodSpec, PresetsStandForSpecs) {
-  EXPECT_EQ(check_method("signsgd"), "direct(sign(scale=off), down=sign(scale=off))");
-  EXPECT_EQ(check_method("ef_signsgd"), "ef(sign)");
-  EXPECT_EQ(check_method(" dqgd "), "direct(qsgd(bits=2, norm=l2, bucket=512), down=none)");
+  EXPECT_EQ(parse_method("signsgd").spec, "direct(sign(scale=off), down=sign(scale=off))");
+  EXPECT_EQ(parse_method("ef_signsgd").spec, "ef(sign)");
+  EXPECT_EQ(parse_method(" dqgd ").spec, "direct(qsgd(bits=2, norm=l2, bucket=512), down=none)");
 }
 
 TEST(MethodSpec, ErrorsInNestedCodecsPointIntoTheWholeText) {
@@ -65,15 +66,15 @@ TEST(MethodSpec, WrongArgumentsAreNamed) {
                  "'alpha' must be a number from 1e-09 to 1\n"
                  "  diana(natural, alpha=2)\n"
                  "                       ^");
-  EXPECT_THROW(check_method("direct(natural, none)"), SpecError);
-  EXPECT_THROW(check_method("topk(1%) | ef(natural)"), SpecError);
-  EXPECT_THROW(check_method("ef(natural) | natural"), SpecError);
+  EXPECT_THROW(parse_method("direct(natural, none)").spec, SpecError);
+  EXPECT_THROW(parse_method("topk(1%) | ef(natural)").spec, SpecError);
+  EXPECT_THROW(parse_method("ef(natural) | natural").spec, SpecError);
   expect_refused("daina",
                  "there is no method or codec called 'daina'; did you mean 'diana'?\n"
                  "  daina\n"
                  "  ^");
   try {
-    check_method("foo");
+    parse_method("foo");
     ADD_FAILURE();
   } catch (const SpecError& error) {
     const std::string what = error.what();
@@ -87,7 +88,7 @@ TEST(MethodSpec, CodecsThatAMethodCannotUseAreRefusedWithTheReason) {
        {"diana(topk(1%))", "diana(sign)", "lasg(topk(1%))", "ef(terngrad)", "ef21(sign(scale=off))",
         "ef(topk(1%), down=terngrad)", "sasg(topk(1%), down=natural)",
         "sasg(topk(1%), smoothness=1)", "dgc(1%, values=topk(1%))"}) {
-    EXPECT_THROW(check_method(text), SpecError) << text;
+    EXPECT_THROW(parse_method(text), SpecError) << text;
   }
 }
 

@@ -52,8 +52,6 @@ class Rule {
   explicit Rule(RuleWorkspace& workspace) : workspace_(workspace) {}
   virtual ~Rule() = default;
 
-  virtual MethodTraits traits() const { return {}; }
-
   // --- One piece; `piece.tensor` counts over all tensors. See WorkerPort and OwnerPort ---
 
   virtual bool keeps_values() const { return false; }

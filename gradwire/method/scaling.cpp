@@ -41,8 +41,7 @@ double omega(const Codec& codec, std::size_t elements) {
 
 std::string why_not_with_error_memory(const Codec& codec) {
   const Guarantee guarantee = codec.guarantee(kUsualElements);
-  // What threshold leaves out is bounded by the threshold itself, so its memory is, too.
-  if (guarantee.kind != Guarantee::Kind::none || codec.spec().starts_with("threshold")) return {};
+  if (guarantee.kind != Guarantee::Kind::none || codec.bounds_unsent()) return {};
   return "an error memory needs a codec whose error is smaller than what it codes, and " +
          codec.spec() + " has no such guarantee: " + guarantee.reason;
 }

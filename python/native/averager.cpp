@@ -5,6 +5,7 @@
 #include "gradwire/collective/rank_sums.h"
 #include "gradwire/core/error.h"
 #include "gradwire/method/code_note.h"
+#include "gradwire/method/parsed_method.h"
 #include "gradwire/method/plan_note.h"
 #include "gradwire/method/step_order.h"
 #include "record/plan_record.h"
@@ -12,7 +13,7 @@
 namespace gradwire::python {
 
 Averager::Averager(const Options& options) : options_(options) {
-  check_method(options_.spec);  // before anybody waits for anybody
+  parse_method(options_.spec);  // before anybody waits for anybody
   communicator_ =
       std::make_unique<Communicator>(make_gloo_transport(options_.meeting), options_.communicator);
   if (!options_.record.directory.empty()) {

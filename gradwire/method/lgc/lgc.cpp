@@ -11,7 +11,7 @@
 #include "gradwire/method/lgc/dense_layers.h"
 #include "gradwire/method/lgc/phases.h"
 #include "gradwire/method/lgc/tensor_roles.h"
-#include "gradwire/method/registry.h"
+#include "gradwire/method/methods.h"
 #include "gradwire/method/step_order.h"
 
 namespace gradwire {
@@ -32,13 +32,15 @@ void check_options(const LgcOptions& lgc, const std::vector<TensorRole>& roles,
   }
 }
 
+constexpr MethodTraits kTraits{.has_memory = true, .learns_code = true};
+
 class Lgc final : public Method {
  public:
   Lgc(Communicator& communicator, std::vector<MethodTensor> tensors, const LgcOptions& lgc,
       const MethodOptions& options);
 
   const std::string& spec() const override { return lgc_.spec; }
-  MethodTraits traits() const override { return {.learns_code = true}; }
+  MethodTraits traits() const override { return kTraits; }
   Topology topology() const override { return coded_->topology(); }
 
   void begin(const StepContext& context) override;
@@ -257,11 +259,30 @@ std::size_t Lgc::memory_bytes() const {
   return coded_->memory_bytes() + (last_ ? last_->memory_bytes() : 0);
 }
 
+ParsedMethod read_lgc(MethodReader& reader) {
+  const LgcOptions lgc = read_lgc_options(reader);
+  return {.spec = lgc.spec,
+          .traits = kTraits,
+          .make = [lgc](Communicator& communicator, std::vector<MethodTensor> tensors,
+                        const MethodOptions& options) {
+            return make_lgc(communicator, std::move(tensors), lgc, options);
+          }};
+}
+
 }  // namespace
 
 std::unique_ptr<Method> make_lgc(Communicator& communicator, std::vector<MethodTensor> tensors,
                                  const LgcOptions& lgc, const MethodOptions& options) {
   return std::make_unique<Lgc>(communicator, std::move(tensors), lgc, options);
+}
+
+MethodEntry lgc_method() {
+  return {.name = "lgc",
+          .read = read_lgc,
+          .examples = {{"lgc(ring)", 1, 0, "a code", "ring, gather, server",
+                        "values at shared indices by a code that is learned while training"},
+                       {"lgc(server)", 1, 0, "a code", "gather, server",
+                        "the same, with one rank's code for all and what is new with each"}}};
 }
 
 }  // namespace gradwire

@@ -4,6 +4,7 @@
 #include "gradwire/method/code_note.h"
 #include "gradwire/method/lgc/tensor_roles.h"
 #include "gradwire/method/lgc/test_support.h"
+#include "gradwire/method/parsed_method.h"
 #include "gtest/gtest.h"
 
 namespace gradwire {
@@ -40,11 +41,11 @@ void append(const LayerGradients& gradients, std::vector<float>& all) {
 }
 
 TEST(LgcSpec, TextsAreCanonical) {
-  EXPECT_EQ(check_method("lgc(ring)"), "lgc(ring)");
-  EXPECT_EQ(check_method("lgc( server , share=0.01)"), "lgc(server)");
-  EXPECT_EQ(check_method("lgc(ring, bits=1, share=0.1%, full=0)"),
+  EXPECT_EQ(parse_method("lgc(ring)").spec, "lgc(ring)");
+  EXPECT_EQ(parse_method("lgc( server , share=0.01)").spec, "lgc(server)");
+  EXPECT_EQ(parse_method("lgc(ring, bits=1, share=0.1%, full=0)").spec,
             "lgc(ring, share=0.1%, full=0, bits=1)");
-  EXPECT_EQ(check_method("lgc(ring, code=deep, channels=4, bits=2)"),
+  EXPECT_EQ(parse_method("lgc(ring, code=deep, channels=4, bits=2)").spec,
             "lgc(ring, code=deep, channels=4)");
   for (const char* text :
        {"lgc", "lgc(star)", "lgc(3)", "lgc(ring, share=0)", "lgc(ring, share=80%)",
@@ -53,7 +54,7 @@ TEST(LgcSpec, TextsAreCanonical) {
         "lgc(ring, innovation=natural)", "lgc(ring, values=topk(1%))", "lgc(ring, full=-1)",
         "lgc(ring, speed=3)", "lgc(ring) | natural", "lgc(ring | natural)", "lgc(ring(share=1%))",
         "lgc(server, innovation=sign(scale=off))"}) {
-    EXPECT_THROW(check_method(text), SpecError) << text;
+    EXPECT_THROW(parse_method(text), SpecError) << text;
   }
 }
 

@@ -10,6 +10,7 @@
 #include "gradwire/kernel/sums.h"
 #include "gradwire/method/powersgd/low_rank_tensor.h"
 #include "gradwire/method/powersgd/matrix.h"
+#include "gradwire/method/powersgd/powersgd.h"
 
 namespace gradwire {
 namespace {
@@ -35,23 +36,25 @@ Candidate sparse(double share) {
 }
 
 Candidate low_rank(std::size_t rank) {
-  return {.family = Family::powersgd,
-          .spec = "powersgd(rank=" + std::to_string(rank) + ')',
-          .rank = rank};
+  return {.family = Family::powersgd, .spec = powersgd_spec(rank), .rank = rank};
 }
 
-std::string default_uniform(Family family) {
+constexpr std::array kPlanned = {Family::qsgd, Family::topk, Family::powersgd};
+
+// What a family's name alone stands for.
+Candidate usual_candidate(Family family) {
   switch (family) {
     case Family::exact:
-      return "none";
+      break;
     case Family::qsgd:
-      return "qsgd(bits=4)";
+      return quantised(4);
     case Family::topk:
-      return "topk(1%)";
+      return sparse(0.01);
     case Family::powersgd:
-      return "powersgd(rank=4)";
+      return low_rank(4);
   }
-  return "";
+  std::shared_ptr<const Codec> plain = make_plain_codec();
+  return {.family = Family::exact, .spec = plain->spec(), .codec = plain};
 }
 
 void append_family(Family family, std::vector<Candidate>& all) {
@@ -209,19 +212,34 @@ bool Candidates::has(Family family) const {
   return std::ranges::find(all, family, &Candidate::family) != all.end();
 }
 
+std::span<const Family> planned_families() { return kPlanned; }
+
+const char* name(Family family) {
+  switch (family) {
+    case Family::exact:
+      break;
+    case Family::qsgd:
+      return "qsgd";
+    case Family::topk:
+      return "topk";
+    case Family::powersgd:
+      return "powersgd";
+  }
+  return "none";
+}
+
 Candidate read_candidate(std::string_view text) {
   const Spec spec = parse_spec(text);
   const SpecStage& stage = spec.stages.front();
-  if (spec.stages.size() == 1 && stage.name == "powersgd") {
-    StageReader reader(text, stage);
-    const std::int64_t rank = reader.integer("rank", 4, 1, 1024);
-    reader.finish();
-    return low_rank(static_cast<std::size_t>(rank));
-  }
-  for (const Family family : {Family::exact, Family::qsgd, Family::topk}) {
-    const std::string usual = default_uniform(family);
-    if (spec.stages.size() > 1 || stage.name != usual.substr(0, usual.find('('))) continue;
-    if (stage.arguments.empty()) return {family, usual, make_codec(usual)};
+  for (const Family family : {Family::powersgd, Family::exact, Family::qsgd, Family::topk}) {
+    if (spec.stages.size() > 1 || stage.name != name(family)) continue;
+    if (stage.arguments.empty()) return usual_candidate(family);
+    if (family == Family::powersgd) {
+      StageReader reader(text, stage);
+      const std::size_t rank = read_factor_rank(reader);
+      reader.finish();
+      return low_rank(rank);
+    }
     const std::shared_ptr<const Codec> codec = make_codec(text);
     return {family, codec->spec(), codec};
   }
@@ -230,9 +248,9 @@ Candidate read_candidate(std::string_view text) {
 
 Candidates make_candidates(std::span<const Family> families, std::optional<Candidate> uniform) {
   Candidates candidates;
-  candidates.all.push_back(read_candidate("none"));
+  candidates.all.push_back(usual_candidate(Family::exact));
   for (const Family family : families) append_family(family, candidates.all);
-  if (!uniform) uniform = read_candidate(default_uniform(families.front()));
+  if (!uniform) uniform = usual_candidate(families.front());
   const auto found = std::ranges::find_if(
       candidates.all, [&](const Candidate& candidate) { return candidate.is_same(*uniform); });
   candidates.uniform = static_cast<std::size_t>(found - candidates.all.begin());

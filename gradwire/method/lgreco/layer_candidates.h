@@ -18,6 +18,12 @@ namespace gradwire {
 
 enum class Family { exact, qsgd, topk, powersgd };
 
+// Those that layers are planned with: all but the exact one, which has no parameter.
+std::span<const Family> planned_families();
+
+// As specs have it.
+const char* name(Family family);
+
 // One way to send a layer.
 struct Candidate {
   Family family = Family::exact;

@@ -11,6 +11,8 @@
 #include "gradwire/method/lgreco/layer_method.h"
 #include "gradwire/method/lgreco/layer_planner.h"
 #include "gradwire/method/lgreco/layer_watch.h"
+#include "gradwire/method/lgreco/lgreco_reader.h"
+#include "gradwire/method/methods.h"
 #include "gradwire/method/plan_note.h"
 #include "gradwire/method/step_order.h"
 #include "gradwire/wire/frame.h"
@@ -62,13 +64,15 @@ void check_options(const LgrecoOptions& lgreco, const std::vector<MethodTensor>&
   }
 }
 
+constexpr MethodTraits kTraits{.has_memory = true, .makes_plans = true};
+
 class Lgreco final : public Method {
  public:
   Lgreco(Communicator& communicator, std::vector<MethodTensor> tensors, const LgrecoOptions& lgreco,
          const MethodOptions& options);
 
   const std::string& spec() const override { return lgreco_.spec; }
-  MethodTraits traits() const override { return {.makes_plans = true}; }
+  MethodTraits traits() const override { return kTraits; }
   Topology topology() const override { return topology_; }
 
   void begin(const StepContext& context) override;
@@ -356,7 +360,33 @@ void Lgreco::rescale(float factor) {
 
 std::size_t Lgreco::memory_bytes() const { return inner_->memory_bytes() + watch_.memory_bytes(); }
 
+ParsedMethod read_lgreco(MethodReader& reader) {
+  const LgrecoOptions options = read_lgreco_options(reader);
+  const Candidate& uniform = options.candidates.all[options.candidates.uniform];
+  return {.spec = options.spec,
+          .traits = kTraits,
+          .up = uniform.codec,
+          .down = uniform.codec,
+          .make = [options](Communicator& communicator, std::vector<MethodTensor> tensors,
+                            const MethodOptions& method) {
+            return make_lgreco(communicator, std::move(tensors), options, method);
+          }};
+}
+
 }  // namespace
+
+MethodEntry lgreco_method() {
+  return {.name = "lgreco",
+          .read = read_lgreco,
+          .examples = {{"lgreco(qsgd)", 1, 0, "", topologies_with_messages(),
+                        "every layer its own number of bits, planned while training"},
+                       {"lgreco(topk)", 2, 1, "", topologies_with_messages(),
+                        "the same with the share of topk"},
+                       {"lgreco(powersgd)", 2, 0, "factors", any_topology(),
+                        "the same with the rank of powersgd"},
+                       {"lgreco(any)", 2, 1, "", topologies_with_messages(),
+                        "the same, and each layer takes the best family"}}};
+}
 
 std::unique_ptr<Method> make_lgreco(Communicator& communicator, std::vector<MethodTensor> tensors,
                                     const LgrecoOptions& lgreco, const MethodOptions& options) {

@@ -11,8 +11,6 @@
 namespace gradwire {
 namespace {
 
-constexpr std::array kAll = {Family::qsgd, Family::topk, Family::powersgd};
-
 // "topk" or "topk(2%)": the family, and what its layers would have without a plan. "any": all, with
 // uniform=SPEC.
 Candidates read_candidates(MethodReader& reader) {
@@ -25,19 +23,21 @@ Candidates read_candidates(MethodReader& reader) {
       arguments.fail_argument("family", "'any' has no arguments; take uniform=SPEC beside it");
     }
     reader.write("any");
-    if (uniform == nullptr) return make_candidates(kAll);
-    Candidates candidates = make_candidates(kAll, reader.read_nested(*uniform, read_candidate));
+    if (uniform == nullptr) return make_candidates(planned_families());
+    Candidates candidates =
+        make_candidates(planned_families(), reader.read_nested(*uniform, read_candidate));
     const std::string& spec = candidates.all[candidates.uniform].spec;
-    if (candidates.uniform != make_candidates(kAll).uniform) reader.write("uniform=" + spec);
+    if (candidates.uniform != make_candidates(planned_families()).uniform)
+      reader.write("uniform=" + spec);
     return candidates;
   }
   if (uniform != nullptr) {
     arguments.fail_argument("uniform", "'uniform' is for lgreco(any); write lgreco(topk(1%))");
   }
-  constexpr std::string_view kNames[] = {"qsgd", "topk", "powersgd", "none"};
-  const std::string& name = family->stages.front().name;
-  if (std::ranges::find(kNames, name) == std::end(kNames)) {
-    arguments.fail_argument("family", "there is no family called '" + name +
+  const std::string& given_name = family->stages.front().name;
+  const auto is_given = [&](Family known) { return given_name == name(known); };
+  if (!is_given(Family::exact) && std::ranges::none_of(planned_families(), is_given)) {
+    arguments.fail_argument("family", "there is no family called '" + given_name +
                                           "'; there are qsgd, topk, powersgd and any");
   }
   const Candidate given = reader.read_nested(*family, read_candidate);
@@ -49,7 +49,7 @@ Candidates read_candidates(MethodReader& reader) {
   Candidates candidates = make_candidates(std::array{given.family}, given);
   const std::string& spec = candidates.all[candidates.uniform].spec;
   const bool is_usual = candidates.uniform == make_candidates(std::array{given.family}).uniform;
-  reader.write(is_usual ? spec.substr(0, spec.find('(')) : spec);
+  reader.write(is_usual ? name(given.family) : spec);
   return candidates;
 }
 

@@ -8,6 +8,7 @@
 #include "gradwire/collective/test_support.h"
 #include "gradwire/core/error.h"
 #include "gradwire/file/test_directory.h"
+#include "gradwire/method/parsed_method.h"
 #include "gradwire/method/plan_note.h"
 #include "gradwire/method/powersgd/powersgd_test_support.h"
 #include "gtest/gtest.h"
@@ -47,22 +48,22 @@ std::string often(const std::string& family) {
 }
 
 TEST(LgrecoSpec, TextsAreCanonical) {
-  EXPECT_EQ(check_method("lgreco(topk(1%))"), "lgreco(topk)");
-  EXPECT_EQ(check_method("lgreco(family=topk(2%), alpha=1)"), "lgreco(topk(2%))");
-  EXPECT_EQ(check_method("lgreco(powersgd(rank=7))"), "lgreco(powersgd(rank=7))");
-  EXPECT_EQ(check_method("lgreco(any, uniform=qsgd(bits=4))"), "lgreco(any)");
-  EXPECT_EQ(check_method("lgreco(any, uniform=topk(1%), budget=hide, guard=off)"),
+  EXPECT_EQ(parse_method("lgreco(topk(1%))").spec, "lgreco(topk)");
+  EXPECT_EQ(parse_method("lgreco(family=topk(2%), alpha=1)").spec, "lgreco(topk(2%))");
+  EXPECT_EQ(parse_method("lgreco(powersgd(rank=7))").spec, "lgreco(powersgd(rank=7))");
+  EXPECT_EQ(parse_method("lgreco(any, uniform=qsgd(bits=4))").spec, "lgreco(any)");
+  EXPECT_EQ(parse_method("lgreco(any, uniform=topk(1%), budget=hide, guard=off)").spec,
             "lgreco(any, uniform=topk(1%), budget=hide, guard=off)");
-  EXPECT_EQ(check_method("lgreco(qsgd, before=none, warmup=9, error=squares)"),
+  EXPECT_EQ(parse_method("lgreco(qsgd, before=none, warmup=9, error=squares)").spec,
             "lgreco(qsgd, error=squares, warmup=9, before=none)");
   for (const char* text :
        {"lgreco", "lgreco(natural)", "lgreco(none)", "lgreco(any(1))", "lgreco(topk, window=300)",
         "lgreco(qsgd, uniform=topk(1%))", "lgreco(topk, alpha=0)", "lgreco(qsgd, guard=0.5)",
         "lgreco(any, budget=hide, alpha=2)", "lgreco(topk | natural)", "lgreco(qsgd(bits=99))"}) {
-    EXPECT_THROW(check_method(text), SpecError) << text;
+    EXPECT_THROW(parse_method(text), SpecError) << text;
   }
   EXPECT_NE(message_of<SpecError>([] {
-              check_method("lgreco(tpok)");
+              parse_method("lgreco(tpok)");
             }).find("there are qsgd, topk, powersgd and any"),
             std::string::npos);
 }

@@ -19,7 +19,7 @@ PlanAgreement::Mean::Mean(Communicator& communicator, const char* name, std::siz
                           Topology topology, const MethodOptions& options)
     : values_(elements),
       exchange_(make_exchange(communicator, {{name, elements}},
-                              {.up = make_codec("none"),
+                              {.up = make_plain_codec(),
                                .topology = topology,
                                .server = options.server,
                                .seed = options.seed})) {}

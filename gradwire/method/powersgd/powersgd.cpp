@@ -5,6 +5,7 @@
 #include "gradwire/codec/codec.h"
 #include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
+#include "gradwire/method/methods.h"
 #include "gradwire/method/powersgd/group.h"
 #include "gradwire/method/step_order.h"
 #include "gradwire/method/tensor_groups.h"
@@ -12,13 +13,15 @@
 namespace gradwire {
 namespace {
 
+constexpr MethodTraits kTraits{.has_memory = true};
+
 class PowerSgd final : public Method {
  public:
   PowerSgd(Communicator& communicator, std::vector<MethodTensor> tensors,
            const PowerSgdOptions& powersgd, const MethodOptions& options);
 
   const std::string& spec() const override { return spec_; }
-  MethodTraits traits() const override { return {}; }
+  MethodTraits traits() const override { return kTraits; }
   Topology topology() const override { return topology_; }
 
   void begin(const StepContext& context) override;
@@ -59,7 +62,7 @@ class PowerSgd final : public Method {
 
 PowerSgd::PowerSgd(Communicator& communicator, std::vector<MethodTensor> tensors,
                    const PowerSgdOptions& powersgd, const MethodOptions& options)
-    : spec_("powersgd(rank=" + std::to_string(powersgd.rank) + ')'),
+    : spec_(powersgd_spec(powersgd.rank)),
       rank_(communicator.rank()),
       ranks_(communicator.size()),
       tensors_(std::move(tensors)),
@@ -69,7 +72,7 @@ PowerSgd::PowerSgd(Communicator& communicator, std::vector<MethodTensor> tensors
   GW_CHECK(powersgd.ranks.empty() || powersgd.ranks.size() == tensors_.size());
   topology_ = options.topology != Topology::automatic
                   ? options.topology
-                  : choose_topology(total_elements(tensors_), ranks_, *make_codec("none"), nullptr);
+                  : choose_topology(total_elements(tensors_), ranks_, *make_plain_codec(), nullptr);
   only_averages_ =
       traits_of(topology_).has_server && !options.server_contributes && options.server == rank_;
   make_groups(communicator, powersgd, options);
@@ -77,9 +80,9 @@ PowerSgd::PowerSgd(Communicator& communicator, std::vector<MethodTensor> tensors
 
 void PowerSgd::make_groups(Communicator& communicator, const PowerSgdOptions& powersgd,
                            const MethodOptions& options) {
-  const std::shared_ptr<const Codec> none = make_codec("none");
-  const ExchangeOptions exchange{.up = none,
-                                 .down = none,
+  const std::shared_ptr<const Codec> plain = make_plain_codec();
+  const ExchangeOptions exchange{.up = plain,
+                                 .down = plain,
                                  .topology = topology_,
                                  .server = options.server,
                                  .server_contributes = options.server_contributes,
@@ -196,7 +199,34 @@ std::vector<std::uint64_t> PowerSgd::tensor_bytes() const {
   return bytes;
 }
 
+ParsedMethod read_powersgd(MethodReader& reader) {
+  const PowerSgdOptions options{.rank = read_factor_rank(reader.arguments())};
+  reader.write("rank=" + std::to_string(options.rank));
+  return {.spec = reader.finish(),
+          .traits = kTraits,
+          .factor_rank = options.rank,
+          .make = [options](Communicator& communicator, std::vector<MethodTensor> tensors,
+                            const MethodOptions& method) {
+            return make_powersgd(communicator, std::move(tensors), options, method);
+          }};
+}
+
 }  // namespace
+
+std::size_t read_factor_rank(StageReader& stage) {
+  return static_cast<std::size_t>(stage.integer("rank", 4, 1, 1024));
+}
+
+std::string powersgd_spec(std::size_t rank) {
+  return "powersgd(rank=" + std::to_string(rank) + ')';
+}
+
+MethodEntry powersgd_method() {
+  return {.name = "powersgd",
+          .read = read_powersgd,
+          .examples = {{"powersgd(rank=4)", 1, 0, "factors", any_topology(),
+                        "matrices as products of two thin ones"}}};
+}
 
 std::unique_ptr<Method> make_powersgd(Communicator& communicator, std::vector<MethodTensor> tensors,
                                       const PowerSgdOptions& powersgd,

@@ -15,8 +15,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "gradwire/codec/spec.h"
 #include "gradwire/collective/communicator.h"
 #include "gradwire/method/method.h"
 
@@ -27,6 +29,10 @@ struct PowerSgdOptions {
   // Instead of it, by tensor: 0 averages a tensor as it is.
   std::vector<std::size_t> ranks = {};
 };
+
+// The argument of a stage that names it, and the canonical text. Throws SpecError.
+std::size_t read_factor_rank(StageReader& stage);
+std::string powersgd_spec(std::size_t rank);
 
 // Throws as make_method does.
 std::unique_ptr<Method> make_powersgd(Communicator& communicator, std::vector<MethodTensor> tensors,
