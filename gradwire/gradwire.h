@@ -21,7 +21,7 @@
 #include "gradwire/file/tensor.h"
 #include "gradwire/file/tensor_file.h"
 #include "gradwire/method/method.h"
-#include "gradwire/method/plan_note.h"
+#include "gradwire/method/note.h"
 #include "gradwire/method/state.h"
 #include "gradwire/method/state_file.h"
 #include "gradwire/transport/gloo.h"

@@ -8,9 +8,11 @@
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/error.h"
 #include "gradwire/method/exchange_method.h"
+#include "gradwire/method/lgc/code_note.h"
 #include "gradwire/method/lgc/lgc.h"
 #include "gradwire/method/lgreco/lgreco.h"
 #include "gradwire/method/lgreco/lgreco_reader.h"
+#include "gradwire/method/lgreco/plan_note.h"
 #include "gradwire/method/method.h"
 #include "gradwire/method/method_reader.h"
 #include "gradwire/method/powersgd/powersgd.h"
@@ -192,10 +194,12 @@ MethodPlan read_powersgd(MethodReader& reader) {
 MethodPlan read_lgreco(MethodReader& reader) {
   const LgrecoOptions options = read_lgreco_options(reader);
   return {.spec = options.spec,
-          .make = [options](Communicator& communicator, std::vector<MethodTensor> tensors,
-                            const MethodOptions& method) {
-            return make_lgreco(communicator, std::move(tensors), options, method);
-          }};
+          .make =
+              [options](Communicator& communicator, std::vector<MethodTensor> tensors,
+                        const MethodOptions& method) {
+                return make_lgreco(communicator, std::move(tensors), options, method);
+              },
+          .note = &plan_note_kind()};
 }
 
 MethodPlan read_lgc(MethodReader& reader) {
@@ -204,7 +208,8 @@ MethodPlan read_lgc(MethodReader& reader) {
           .make = [options](Communicator& communicator, std::vector<MethodTensor> tensors,
                             const MethodOptions& method) {
             return make_lgc(communicator, std::move(tensors), options, method);
-          }};
+          },
+          .note = &code_note_kind()};
 }
 
 struct Entry {
@@ -309,5 +314,17 @@ std::unique_ptr<Method> make_method(Communicator& communicator, std::vector<Meth
 }
 
 std::string check_method(std::string_view spec) { return read(spec).spec; }
+
+const NoteKind* note_kind_of(std::string_view spec) { return read(spec).note; }
+
+std::vector<const NoteKind*> note_kinds() {
+  std::vector<const NoteKind*> kinds;
+  for (const MethodExample& example : example_methods()) {
+    const NoteKind* const kind = note_kind_of(example.spec);
+    if (kind == nullptr || std::ranges::find(kinds, kind) != kinds.end()) continue;
+    kinds.push_back(kind);
+  }
+  return kinds;
+}
 
 }  // namespace gradwire

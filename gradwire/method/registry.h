@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gradwire/method/method.h"
@@ -19,12 +20,19 @@ struct MethodPlan {
   std::function<std::unique_ptr<Method>(Communicator&, std::vector<MethodTensor>,
                                         const MethodOptions&)>
       make;
+  const NoteKind* note = nullptr;  // of its reports; null where they have none
 };
 
 using ReadMethod = MethodPlan (*)(MethodReader&);
 
 // The name must not live shorter than the program. Adding it again changes nothing.
 void register_method(const char* name, ReadMethod read, std::vector<MethodExample> examples);
+
+// The kind of note that reports of the method have; null for most methods. Throws SpecError.
+const NoteKind* note_kind_of(std::string_view spec);
+
+// Of all methods that listings know: what records may hold.
+std::vector<const NoteKind*> note_kinds();
 
 // Of those that were added.
 const std::vector<MethodExample>& registered_examples();

@@ -6,7 +6,7 @@
 
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/error.h"
-#include "gradwire/method/code_note.h"
+#include "gradwire/method/lgc/code_note.h"
 #include "gradwire/method/lgc/coded_layers.h"
 #include "gradwire/method/lgc/dense_layers.h"
 #include "gradwire/method/lgc/phases.h"
@@ -38,7 +38,7 @@ class Lgc final : public Method {
       const MethodOptions& options);
 
   const std::string& spec() const override { return lgc_.spec; }
-  MethodTraits traits() const override { return {.learns_code = true}; }
+  MethodTraits traits() const override { return {.settles = MethodTraits::Settles::by_training}; }
   Topology topology() const override { return coded_->topology(); }
 
   void begin(const StepContext& context) override;
@@ -148,11 +148,9 @@ void Lgc::submit(std::size_t tensor, std::span<float> gradient) {
 MethodReport Lgc::finish() {
   order_.check_finish();
   order_.end();
-  auto note = std::make_shared<CodeNote>();
-  note->phase = name(phases_.phase());
-  MethodReport report =
-      phases_.phase() == LgcPhase::full ? finish_full(*note) : finish_parts(*note);
-  report.code = note;
+  CodeNote note{.phase = name(phases_.phase())};
+  MethodReport report = phases_.phase() == LgcPhase::full ? finish_full(note) : finish_parts(note);
+  report.note = std::make_shared<Note>(to_note(note));
   return report;
 }
 

@@ -11,7 +11,7 @@
 #include "gradwire/method/lgreco/layer_method.h"
 #include "gradwire/method/lgreco/layer_planner.h"
 #include "gradwire/method/lgreco/layer_watch.h"
-#include "gradwire/method/plan_note.h"
+#include "gradwire/method/lgreco/plan_note.h"
 #include "gradwire/method/step_order.h"
 #include "gradwire/wire/frame.h"
 
@@ -68,7 +68,9 @@ class Lgreco final : public Method {
          const MethodOptions& options);
 
   const std::string& spec() const override { return lgreco_.spec; }
-  MethodTraits traits() const override { return {.makes_plans = true}; }
+  MethodTraits traits() const override {
+    return {.settles = MethodTraits::Settles::with_first_note};
+  }
   Topology topology() const override { return topology_; }
 
   void begin(const StepContext& context) override;
@@ -119,8 +121,8 @@ class Lgreco final : public Method {
 
   Schedule schedule_;
   StepContext context_;
-  std::shared_ptr<PlanNote> note_;  // of this step
-  double planning_seconds_ = 0;     // since the last plan
+  std::optional<PlanNote> note_;  // of this step
+  double planning_seconds_ = 0;   // since the last plan
 
   // How long gradients take to become ready, in the steps that are watched.
   Clock::time_point first_submitted_;
@@ -192,7 +194,7 @@ bool Lgreco::is_watched() const { return schedule_.done + watch_.window() >= sch
 void Lgreco::begin(const StepContext& context) {
   order_.check_begin(context);
   context_ = context;
-  note_ = nullptr;
+  note_.reset();
   if (schedule_.done == schedule_.next()) look();
   submit_seconds_ = 0;
   inner_->begin(context);
@@ -222,7 +224,7 @@ MethodReport Lgreco::finish() {
   ++schedule_.done;
   MethodReport report = inner_->finish();
   report.add(planner_->take_report());
-  report.plan = note_;
+  if (note_) report.note = std::make_shared<Note>(to_note(*note_));
   return report;
 }
 
@@ -240,8 +242,7 @@ void Lgreco::look() {
                              : planner_->has_promised() ? "A new plan: the period is over."
                                                         : "The first plan.";
   if (!reason.empty()) {
-    note_ = std::make_shared<PlanNote>();
-    note_->reason = reason;
+    note_ = PlanNote{.reason = reason};
     auto choices = planner_->plan(view, *note_);
     // One that could not be made is tried again as soon as there is a window to see.
     if (!choices) schedule_.plan_at = schedule_.done + watch_.window();
