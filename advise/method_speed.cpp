@@ -62,13 +62,14 @@ class MethodWork {
   // Until a method that plans has its first plan: what it sends before that is not what it is for.
   void settle() {
     constexpr int kLapsMax = 64;
-    if (method_->traits().learns_code) {
+    const MethodTraits::Settles settles = method_->traits().settles;
+    if (settles == MethodTraits::Settles::by_training) {
       throw Error(method_->spec() +
                   " sends what it learns from gradients, which advice cannot foresee: see what a "
                   "run of `gradwire train` sends");
     }
-    const bool plans = method_->traits().makes_plans;
-    for (int i = 0; plans && !report_.plan && i < kLapsMax; ++i) lap();
+    const bool waits = settles == MethodTraits::Settles::with_first_note;
+    for (int i = 0; waits && !report_.note && i < kLapsMax; ++i) lap();
     lap();
   }
 

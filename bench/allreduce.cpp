@@ -75,7 +75,7 @@ class AllreduceBench {
          .figures = {},
          .laps = {}});
     const Method& method = *methods_.back().method;
-    if (method.traits().learns_code) {
+    if (method.traits().settles == MethodTraits::Settles::by_training) {
       throw Error(
           method.spec() +
           " sends what it learns from gradients, and there are none to learn from: see what "

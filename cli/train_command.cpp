@@ -13,6 +13,7 @@
 #include "console/format.h"
 #include "console/json.h"
 #include "gradwire/method/parsed_method.h"
+#include "record/step_log.h"
 #include "session/train_runs.h"
 
 namespace gradwire::cli {
@@ -52,48 +53,19 @@ std::string describe(const session::FinishedRun& run, const session::TrainOption
       console::significant(record::compression_ratio(run.record), 3));
 }
 
-// How often a method planned, and what that took.
-std::string describe_plans(const record::RunRecord& run) {
-  if (run.plans.empty()) {
-    const bool plans = parse_method(run.method).traits.makes_plans;
-    return plans ? "The run was over before a plan was made: all layers had the same setting.\n"
-                 : "";
-  }
-  double seconds = 0;
-  std::size_t made = 0;
-  for (const record::Json& plan : run.plans) {
-    seconds += 1e-3 * plan.value("planning_ms", 0.0);
-    made += plan.at("layers").empty() ? 0 : 1;
-  }
-  const double share = run.seconds > 0 ? seconds / run.seconds : 0;
-  return fmt::format("{} plan{}; statistics and planning took {}% of the time of rank 0.\n", made,
-                     made == 1 ? "" : "s", console::significant(100 * share, 2));
-}
-
-// What a method that learns a code came to.
-std::string describe_code(const record::RunRecord& run) {
-  if (run.code.is_null()) return "";
-  const record::Json& phases = run.code.at("phases");
-  if (phases.at("coded") == 0) {
-    return fmt::format("The code was never used: {} steps with exact values were not enough.\n",
-                       console::thousands(phases.at("sparse").get<std::uint64_t>()));
-  }
-  const record::Json& error = run.code.at("mean_error");
-  const double seconds = 1e-3 * run.code.at("learn_ms").get<double>();
-  const double share = run.seconds > 0 ? seconds / run.seconds : 0;
-  return fmt::format(
-      "A step by the code sent {} kB{}; learning took {}% of the time of rank 0.\n",
-      console::significant(1e-3 * run.code.at("coded_bytes_per_step").get<double>(), 3),
-      error.is_null() ? ""
-                      : fmt::format(" and lost {} of the mean's norm",
-                                    console::significant(error.get<double>(), 2)),
-      console::significant(100 * share, 2));
+// What the method noted in its steps, all together.
+std::string describe_notes(const session::FinishedRun& run) {
+  const NoteKind* const kind = parse_method(run.record.method).note;
+  if (kind == nullptr || kind->summary == nullptr) return "";
+  const std::string summary =
+      kind->summary(record::totals_of(*kind, run.steps), run.record.seconds);
+  return summary.empty() ? "" : summary + '\n';
 }
 
 void print_run(const session::FinishedRun& run, const session::TrainOptions& options,
                const std::filesystem::path& page, const console::Console& console) {
   fmt::print(console.out, "{}\n{}", steps_table(run), describe(run, options));
-  fmt::print(console.out, "{}{}", describe_plans(run.record), describe_code(run.record));
+  fmt::print(console.out, "{}", describe_notes(run));
   if (run.record.poisoned > 0) {
     fmt::print(console.out, "{} steps met a NaN or an infinity and changed nothing.\n",
                console::thousands(run.record.poisoned));

@@ -119,11 +119,14 @@ TEST_F(TrainNetworkThreads, WhatACodeDoesIsSaidAndRecorded) {
   for (const record::StepRecord& step : steps) sent += step.traffic.bytes_sent;
   EXPECT_NEAR(static_cast<double>(parts), static_cast<double>(sent), 100);  // means are rounded
   const auto values_in = [&](std::size_t step) {
-    return std::ranges::find(steps[step].code->parts, "values", &CodeNote::Part::name)->bytes;
+    const auto& parts = steps[step].note->rows;
+    const NoteValue name = std::string("values");
+    return std::get<std::uint64_t>(
+        (*std::ranges::find_if(parts, [&](const auto& part) { return part[0] == name; }))[1]);
   };
   std::size_t refreshes = 0;  // the code goes on learning
   for (std::size_t step = 6; step < steps.size(); ++step) {
-    EXPECT_EQ(values_in(step) > 0, !steps[step].code->is_estimate) << step;
+    EXPECT_EQ(values_in(step) > 0, !std::get<bool>(steps[step].note->get("is_estimate"))) << step;
     refreshes += values_in(step) > 0 ? 1 : 0;
   }
   EXPECT_GE(refreshes, 1u);

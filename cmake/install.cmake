@@ -25,11 +25,10 @@ target_sources(gradwire PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} 
   gradwire/file/npy.h
   gradwire/file/tensor.h
   gradwire/file/tensor_file.h
-  gradwire/method/code_note.h
   gradwire/method/method.h
   gradwire/method/method_reader.h
   gradwire/method/parsed_method.h
-  gradwire/method/plan_note.h
+  gradwire/method/note.h
   gradwire/method/registry.h
   gradwire/method/safe_step.h
   gradwire/method/state.h

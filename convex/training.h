@@ -17,6 +17,7 @@
 #include "convex/experiment.h"
 #include "gradwire/collective/communicator.h"
 #include "gradwire/method/method.h"
+#include "record/json_file.h"
 #include "record/step_records.h"
 
 namespace gradwire::convex {

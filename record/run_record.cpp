@@ -2,6 +2,7 @@
 
 #include "gradwire/core/error.h"
 #include "gradwire/file/file_failure.h"
+#include "gradwire/method/registry.h"
 #include "record/fields.h"
 
 namespace gradwire::record {
@@ -12,6 +13,15 @@ Phases phases_from(const Json& seconds) {
           .encode_seconds = field<double>(seconds, "encode"),
           .exchange_seconds = field<double>(seconds, "exchange"),
           .decode_seconds = field<double>(seconds, "decode")};
+}
+
+Json notes_from(const Json& json) {
+  Json notes = Json::object();
+  for (const NoteKind* kind : note_kinds()) {
+    const auto found = json.find(kind->run_name);
+    if (found != json.end() && !found->empty()) notes[kind->run_name] = *found;
+  }
+  return notes;
 }
 
 }  // namespace
@@ -51,9 +61,11 @@ Json to_json(const RunRecord& record) {
                  {"encode", record.phases.encode_seconds},
                  {"exchange", record.phases.exchange_seconds},
                  {"decode", record.phases.decode_seconds},
-                 {"total", record.seconds}}},
-               {"plans", record.plans}};
-  if (!record.code.is_null()) json["code"] = record.code;
+                 {"total", record.seconds}}}};
+  for (const NoteKind* kind : note_kinds()) {
+    if (kind->is_list) json[kind->run_name] = Json::array();
+  }
+  json.update(record.notes);
   json["configuration"] = record.configuration;
   json["version"] = record.version;
   json["machine"] = record.machine;
@@ -76,8 +88,7 @@ RunRecord run_from_json(const Json& json) {
           .model_hash = field<std::string>(json, "model_hash"),
           .phases = phases_from(field<Json>(json, "seconds")),
           .seconds = field<double>(json["seconds"], "total"),
-          .plans = field<Json>(json, "plans"),
-          .code = json.contains("code") ? json["code"] : Json(),
+          .notes = notes_from(json),
           .configuration = field<Json>(json, "configuration"),
           .version = field<std::string>(json, "version"),
           .machine = field<Json>(json, "machine")};

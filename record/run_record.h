@@ -5,25 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 
 #include "gradwire/core/telemetry.h"
 #include "record/json_file.h"
+#include "record/metrics.h"
 
 namespace gradwire::record {
 
 inline constexpr const char* kRunFile = "run.json";
-
-// What is known of a model; what is not, is not written. A value that is no finite number is null.
-struct Metrics {
-  std::optional<double> loss = {};  // of what is trained on
-  std::optional<double> gap = {};   // loss minus the least possible
-  std::optional<double> test_loss = {};
-  std::optional<double> accuracy = {};  // on the test set, from 0 to 1
-
-  bool operator==(const Metrics&) const = default;
-};
 
 Json to_json(const Metrics& metrics);
 // Throws Error for a field that is no number.
@@ -43,12 +33,10 @@ struct RunRecord {
   std::string model_hash;
   Phases phases = {};  // of all steps, on rank 0
   double seconds = 0;  // of the steps, by the clock on the wall of rank 0
-  // Where a method adapts itself layer by layer: an entry for each time it did, with the step and
-  // what plan_record.h has.
-  Json plans = Json::array();
-  // Where a method learns a code: what CodeTotals of code_record.h has. Null for all others, and
-  // then not written.
-  Json code = {};
+  // What the method noted in its steps, by the name that its kind has for the run: the list of all
+  // notes with their steps, or their totals. The record has them as fields of their own; a list is
+  // there even where it is empty.
+  Json notes = Json::object();
   Json configuration = Json::object();
   std::string version;
   Json machine = Json::object();

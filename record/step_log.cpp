@@ -4,8 +4,9 @@
 #include <limits>
 
 #include "gradwire/collective/rank_sums.h"
-#include "record/code_record.h"
-#include "record/plan_record.h"
+#include "record/json_file.h"
+#include "record/note_json.h"
+#include "record/run_record.h"
 
 namespace gradwire::record {
 namespace {
@@ -16,9 +17,21 @@ constexpr double kLossMax = 0x1p40;    // of a rank's samples; what is beyond ha
 
 bool is_counted(double loss) { return std::abs(loss) < kLossMax; }
 
-// What ranks add up of a step: kNumbers, and the bytes of each part of a code, of which all ranks
-// have as many.
-void add_numbers(const StepRecord& step, const Tally& tally, std::vector<std::uint64_t>& numbers) {
+// The counts in the note of a step that ranks add up.
+std::vector<std::uint64_t*> counts_in(StepRecord& step) {
+  std::vector<std::uint64_t*> counts;
+  if (!step.note || !step.note->kind->table.is_mean_over_ranks) return counts;
+  for (std::vector<NoteValue>& row : step.note->rows) {
+    for (NoteValue& value : row) {
+      if (auto* const count = std::get_if<std::uint64_t>(&value)) counts.push_back(count);
+    }
+  }
+  return counts;
+}
+
+// What ranks add up of a step: kNumbers, and the counts of its note, of which all ranks have as
+// many.
+void add_numbers(StepRecord& step, const Tally& tally, std::vector<std::uint64_t>& numbers) {
   const bool is_finite = is_counted(tally.loss);
   // Negative losses wrap around, and their sum wraps back.
   const auto loss = is_finite ? std::llround(tally.loss / kLossUnit) : 0LL;
@@ -26,8 +39,7 @@ void add_numbers(const StepRecord& step, const Tally& tally, std::vector<std::ui
                  {step.traffic.bytes_sent, step.traffic.bytes_received, step.traffic.message_bytes,
                   step.uploads, step.uploads_skipped, static_cast<std::uint64_t>(loss),
                   is_finite ? 0u : 1u, tally.samples});
-  if (!step.code) return;
-  for (const CodeNote::Part& part : step.code->parts) numbers.push_back(part.bytes);
+  for (const std::uint64_t* count : counts_in(step)) numbers.push_back(*count);
 }
 
 }  // namespace
@@ -81,10 +93,9 @@ std::span<const std::uint64_t> StepLog::settle(StepRecord& step,
                                     : static_cast<double>(static_cast<std::int64_t>(sums[5])) *
                                           kLossUnit / static_cast<double>(sums[7]);
   }
-  if (!step.code) return sums.subspan(kNumbers);
-  std::vector<CodeNote::Part>& parts = step.code->parts;
-  for (std::size_t i = 0; i < parts.size(); ++i) parts[i].bytes = sums[kNumbers + i] / ranks;
-  return sums.subspan(kNumbers + parts.size());
+  const std::vector<std::uint64_t*> counts = counts_in(step);
+  for (std::size_t i = 0; i < counts.size(); ++i) *counts[i] = sums[kNumbers + i] / ranks;
+  return sums.subspan(kNumbers + counts.size());
 }
 
 void note_report(const MethodReport& report, StepRecord& step) {
@@ -93,12 +104,18 @@ void note_report(const MethodReport& report, StepRecord& step) {
   step.uploads = report.uploads;
   step.uploads_skipped = report.uploads_skipped;
   step.phases += report.phases;
-  if (report.plan) step.plan = to_json(*report.plan);
-  if (report.code) step.code = *report.code;
+  if (report.note) step.note = *report.note;
+}
+
+NoteTotals totals_of(const NoteKind& kind, std::span<const StepRecord> steps) {
+  NoteTotals totals(kind);
+  for (const StepRecord& step : steps) {
+    if (step.note && step.note->kind == &kind) totals.add(*step.note, step.traffic);
+  }
+  return totals;
 }
 
 void add_totals(std::span<const StepRecord> steps, RunRecord& record) {
-  CodeTotals code;
   for (const StepRecord& step : steps) {
     record.traffic += step.traffic;
     record.uploads += step.uploads;
@@ -106,13 +123,16 @@ void add_totals(std::span<const StepRecord> steps, RunRecord& record) {
     record.poisoned += step.poisoned ? 1 : 0;
     record.phases += step.phases;
     record.seconds += step.seconds;
-    if (step.code) code.add(*step.code, step.traffic.bytes_sent);
-    if (step.plan.is_null()) continue;
-    Json plan = {{"step", step.step}};
-    plan.update(step.plan);
-    record.plans.push_back(std::move(plan));
+    if (!step.note) continue;
+    const NoteKind& kind = *step.note->kind;
+    if (kind.is_list) {
+      Json note = {{"step", step.step}};
+      note.update(to_json(*step.note));
+      record.notes[kind.run_name].push_back(std::move(note));
+    } else if (!record.notes.contains(kind.run_name)) {
+      record.notes[kind.run_name] = to_json(totals_of(kind, steps));
+    }
   }
-  record.code = code.to_json();
 }
 
 }  // namespace gradwire::record

@@ -11,9 +11,12 @@
 
 #include "gradwire/collective/communicator.h"
 #include "gradwire/method/method.h"
+#include "gradwire/method/note_totals.h"
 #include "record/step_records.h"
 
 namespace gradwire::record {
+
+struct RunRecord;
 
 // What a rank's samples of a step came to. Nothing where nobody counts them.
 struct Tally {
@@ -55,6 +58,9 @@ class StepLog {
 
 // What a method did in a step.
 void note_report(const MethodReport& report, StepRecord& step);
+
+// What the notes of that kind in these steps add up to.
+NoteTotals totals_of(const NoteKind& kind, std::span<const StepRecord> steps);
 
 // What the steps of a run add up to.
 void add_totals(std::span<const StepRecord> steps, RunRecord& record);

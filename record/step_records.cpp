@@ -7,8 +7,10 @@
 #include "gradwire/file/atomic_file.h"
 #include "gradwire/file/file_failure.h"
 #include "gradwire/file/read_file.h"
-#include "record/code_record.h"
+#include "gradwire/method/registry.h"
 #include "record/fields.h"
+#include "record/json_file.h"
+#include "record/note_json.h"
 
 namespace gradwire::record {
 namespace {
@@ -34,8 +36,7 @@ std::string to_line(const StepRecord& step) {
   if (step.metrics.gap) json["gap"] = *step.metrics.gap;
   if (step.metrics.test_loss) json["test_loss"] = *step.metrics.test_loss;
   if (step.metrics.accuracy) json["accuracy"] = *step.metrics.accuracy;
-  if (!step.plan.is_null()) json["plan"] = step.plan;
-  if (step.code) json["code"] = to_json(*step.code);
+  if (step.note) json[step.note->kind->step_name] = to_json(*step.note);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
@@ -45,12 +46,9 @@ std::optional<double> known_number(const Json& json, const char* name) {
   return optional_number(json, name);
 }
 
-std::optional<CodeNote> code_in(const Json& json) {
-  if (!json.contains("code")) return std::nullopt;
-  return code_note_from(json["code"]);
-}
+using NoteKinds = std::vector<const NoteKind*>;
 
-StepRecord from_json(const Json& json) {
+StepRecord from_json(const Json& json, const NoteKinds& kinds) {
   const auto seconds = [&](const char* name) { return field<double>(json, name) / kMsPerSecond; };
   return {.step = field<std::uint64_t>(json, "step"),
           .metrics = {.loss = known_number(json, "loss"),
@@ -69,12 +67,11 @@ StepRecord from_json(const Json& json) {
                      .exchange_seconds = seconds("exchange_ms"),
                      .decode_seconds = seconds("decode_ms")},
           .seconds = seconds("step_ms"),
-          .plan = json.contains("plan") ? json["plan"] : Json(),
-          .code = code_in(json)};
+          .note = note_in(json, kinds)};
 }
 
 StepRecord parse_line(const std::filesystem::path& path, std::string_view line,
-                      std::uint64_t number) {
+                      std::uint64_t number, const NoteKinds& kinds) {
   const auto fail = [&](const std::string& what) {
     fail_file(path, "line " + std::to_string(number) + ": " + what);
   };
@@ -82,7 +79,7 @@ StepRecord parse_line(const std::filesystem::path& path, std::string_view line,
   if (json.is_discarded()) fail("is no JSON");
   StepRecord step;
   try {
-    step = from_json(json);
+    step = from_json(json, kinds);
   } catch (const Error& error) {
     fail(error.what());
   }
@@ -132,9 +129,10 @@ void StepWriter::write(std::span<const StepRecord> steps) {
 }
 
 std::vector<StepRecord> read_steps(const std::filesystem::path& path) {
+  const NoteKinds kinds = note_kinds();
   std::vector<StepRecord> steps;
   for (const std::string& line : whole_lines(path)) {
-    steps.push_back(parse_line(path, line, steps.size() + 1));
+    steps.push_back(parse_line(path, line, steps.size() + 1, kinds));
   }
   return steps;
 }

@@ -10,8 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "gradwire/method/code_note.h"
-#include "record/run_record.h"
+#include "gradwire/core/telemetry.h"
+#include "gradwire/method/note.h"
+#include "record/metrics.h"
 
 namespace gradwire::record {
 
@@ -27,10 +28,9 @@ struct StepRecord {
   bool poisoned = false;
   Phases phases = {};  // of rank 0; written as milliseconds
   double seconds = 0;  // by the clock on the wall of rank 0
-  Json plan = {};      // that a method made before this step, see plan_record.h; usually null
-  // Of a method that learns a code. Bytes of parts are the mean over the workers; error and time
-  // are those of rank 0.
-  std::optional<CodeNote> code = {};
+  // What the method had to say. Rows of rank 0, or the mean over the workers, as the kind has it;
+  // all else is rank 0's.
+  std::optional<Note> note = {};
 
   bool operator==(const StepRecord&) const = default;
 };

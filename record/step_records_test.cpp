@@ -3,6 +3,7 @@
 #include "gradwire/core/error.h"
 #include "gradwire/file/test_directory.h"
 #include "gtest/gtest.h"
+#include "record/json_file.h"
 
 namespace gradwire::record {
 namespace {

@@ -4,12 +4,11 @@
 #include <array>
 #include <numeric>
 
-#include "report/codes.h"
 #include "report/columns.h"
 #include "report/curves.h"
 #include "report/facts.h"
 #include "report/json_values.h"
-#include "report/plans.h"
+#include "report/notes.h"
 
 namespace gradwire::report {
 namespace {
@@ -175,8 +174,7 @@ Json make_document(std::span<const Run> runs) {
                    {"charts", charts_of(runs, useful)},
                    {"parts", {"Compute", "Encode", "Exchange", "Decode"}},
                    {"bars", bars_of(runs)},
-                   {"plans", Json::array()},
-                   {"codes", Json::array()}};
+                   {"notes", notes_of(runs)}};
   for (const Fact& fact : facts_of(runs)) {
     document["facts"].push_back({{"name", fact.name}, {"value", fact.value}});
   }
@@ -186,8 +184,6 @@ Json make_document(std::span<const Run> runs) {
   }
   for (const Run& run : runs) {
     document["runs"].push_back(run.name);
-    document["plans"].push_back(plans_of(run.record.plans));
-    document["codes"].push_back(code_of(run));
   }
   return document;
 }

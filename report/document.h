@@ -4,13 +4,13 @@
 
 #include <span>
 
-#include "record/json_file.h"
+#include "record/json_fwd.h"
 #include "report/page.h"
 
 namespace gradwire::report {
 
-// {"title", "facts", "runs", "columns", "axes", "charts", "parts", "bars", "plans", "codes"}. Lists
-// inside columns, charts, bars, plans and codes have one entry for each run.
+// {"title", "facts", "runs", "columns", "axes", "charts", "parts", "bars", "notes"}. Lists inside
+// columns, charts, bars and notes have one entry for each run.
 record::Json make_document(std::span<const Run> runs);
 
 }  // namespace gradwire::report

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "record/json_file.h"
+#include "record/json_fwd.h"
 
 namespace gradwire::report {
 

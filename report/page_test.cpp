@@ -4,11 +4,11 @@
 
 #include "gradwire/file/test_directory.h"
 #include "gtest/gtest.h"
+#include "record/json_file.h"
 #include "report/document.h"
 #include "report/escape.h"
 #include "report/facts.h"
 #include "report/page_template.h"
-#include "report/plans.h"
 
 namespace gradwire::report {
 namespace {
@@ -123,41 +123,6 @@ TEST(Facts, AreWhatRecordsSayAndWhereTheyDifferAllOfIt) {
   EXPECT_EQ(title_of(runs), "cnn");
   EXPECT_EQ(facts_of(runs), (std::vector<Fact>{{"Steps", "20,000"}, {"Transport", "gloo, mpi"}}));
   EXPECT_EQ(title_of({}), "Training");
-}
-
-TEST(Plans, KeepTheFirstAndTheLastOfMany) {
-  Json plans = Json::array();
-  for (int step = 0; step <= 1000; ++step) {
-    plans.push_back({{"step", step},
-                     {"layers",
-                      {{{"name", "a"}, {"elements", 3}, {"choice", "x"}, {"bits", 8}},
-                       {{"name", "b"}, {"elements", 1}, {"choice", "y"}, {"bits", 4}}}}});
-  }
-  const Json shown = plans_of(plans);
-  EXPECT_EQ(shown["plans"], 1001);
-  EXPECT_EQ(shown["steps"].size(), kPlansMax);
-  EXPECT_EQ(shown["steps"].front(), 0.0);
-  EXPECT_EQ(shown["steps"].back(), 1000.0);
-  EXPECT_EQ(shown["mean_bits"][0], 7.0);
-  EXPECT_EQ(shown["layers"][1]["bits"][59], 4.0);
-}
-
-TEST(Plans, WhatIsNotThereIsNull) {
-  EXPECT_TRUE(plans_of(Json::array()).is_null());
-  EXPECT_TRUE(plans_of(Json::parse(R"([{"step": 1}])")).is_null());
-  const Json shown = plans_of(
-      Json::parse(R"([{"layers": [{"name": "a"}, 3]}, {"layers": [{"name": "b", "bits": 2}]}])"));
-  EXPECT_TRUE(shown["steps"][0].is_null());
-  EXPECT_TRUE(shown["layers"][0]["bits"][1].is_null());
-}
-
-TEST(Plans, ThoseThatCouldNotBeMadeAreLeftOut) {
-  const Json shown = plans_of(Json::parse(R"([
-      {"step": 20, "reason": "No new plan.", "layers": []}, "no plan at all",
-      {"step": 24, "layers": [{"name": "a", "elements": 10, "bits": 4}]}])"));
-  EXPECT_EQ(shown["plans"], 1);
-  EXPECT_EQ(shown["steps"], Json::array({24.0}));
-  EXPECT_EQ(shown["layers"][0]["bits"], Json::array({4.0}));
 }
 
 }  // namespace

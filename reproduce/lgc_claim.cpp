@@ -35,7 +35,7 @@ struct CodeFigures {
 CodeFigures code_figures(std::span<const session::FinishedRun> runs) {
   CodeFigures figures{.is_used = true};
   for (const session::FinishedRun& run : runs) {
-    const Json& code = run.record.code;
+    const Json code = run.record.notes.value("code", Json());
     if (code.is_null() || code.at("phases").at("coded") == 0 || code.at("mean_error").is_null()) {
       return {};
     }
@@ -174,9 +174,10 @@ Picture error_picture(const Runs& runs) {
   for (const std::size_t method : {kRing, kServer}) {
     Curve curve{.label = kMethods[method], .x = {}, .y = {}};
     for (const record::StepRecord& step : runs[method].front().steps) {
-      if (!step.code || !step.code->error) continue;
+      const auto error = step.note ? number_of(step.note->get("error")) : std::nullopt;
+      if (!error) continue;
       curve.x.push_back(static_cast<double>(step.step));
-      curve.y.push_back(*step.code->error);
+      curve.y.push_back(*error);
     }
     picture.curves.push_back(std::move(curve));
   }

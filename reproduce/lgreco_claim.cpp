@@ -292,7 +292,8 @@ ClaimTable training_plans_table(const Trained& trained) {
   for (std::size_t i = 0; i < kPairs.size(); ++i) {
     table.header.emplace_back(kPairs[i].adaptive);
     std::vector<Json> plans;  // their layers
-    for (const Json& plan : trained[i].adaptive.front().record.plans) {
+    for (const Json& plan :
+         trained[i].adaptive.front().record.notes.value("plans", Json::array())) {
       if (!plan.at("layers").empty()) plans.push_back(plan.at("layers"));  // others were not made
     }
     for (std::size_t layer = 0; !plans.empty() && layer < plans.front().size(); ++layer) {

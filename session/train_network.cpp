@@ -16,6 +16,7 @@
 #include "launch/workers.h"
 #include "record/hash_text.h"
 #include "record/machine.h"
+#include "record/run_record.h"
 #include "record/step_log.h"
 #include "session/finished_runs.h"
 #include "session/live_report.h"

@@ -10,7 +10,6 @@
 #include "gradwire/wire/frame.h"
 #include "record/checkpoint_directory.h"
 #include "record/hash_text.h"
-#include "record/plan_record.h"
 #include "train/checkpoint.h"
 #include "train/evaluation.h"
 #include "train/learner.h"
@@ -34,10 +33,9 @@ std::unique_ptr<Method> method_for(Communicator& communicator, const Learner& le
 }
 
 // What the method had to say of a step, for people.
-void add_notes(const record::StepRecord& step, std::vector<std::string>& notes) {
-  const std::string when = "step " + std::to_string(step.step) + ": ";
-  if (!step.plan.is_null()) notes.push_back(when + record::plan_line(step.plan));
-  if (step.code && !step.code->remark.empty()) notes.push_back(when + step.code->remark);
+void add_line(const record::StepRecord& step, std::vector<std::string>& notes) {
+  const std::string line = step.note ? step.note->line() : "";
+  if (!line.empty()) notes.push_back("step " + std::to_string(step.step) + ": " + line);
 }
 
 // The run on one rank.
@@ -154,7 +152,7 @@ class Training {
     }
     for (; counted_ < steps.size(); ++counted_) {
       bytes_up_ += steps[counted_].traffic.bytes_sent;
-      if (counted_ >= resumed_from_) add_notes(steps[counted_], report.notes);
+      if (counted_ >= resumed_from_) add_line(steps[counted_], report.notes);
     }
     report.bytes_up = bytes_up_;
     const double epochs =

@@ -13,6 +13,7 @@
 
 #include "gradwire/collective/communicator.h"
 #include "gradwire/method/method.h"
+#include "record/json_file.h"
 #include "record/step_log.h"
 #include "train/gradient_recorder.h"
 #include "train/task.h"

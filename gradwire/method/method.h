@@ -21,6 +21,7 @@
 #include "gradwire/collective/communicator.h"
 #include "gradwire/collective/exchange.h"
 #include "gradwire/core/telemetry.h"
+#include "gradwire/method/note.h"
 #include "gradwire/method/state.h"
 
 namespace gradwire {
@@ -39,14 +40,20 @@ struct MethodTraits {
     update,    // to be subtracted from the parameters as it is
   };
 
+  // When a step sends what steps of the method send for the rest of a run.
+  enum class Settles {
+    at_once,
+    with_first_note,  // MethodReport::note
+    by_training,      // it depends on the gradients that it has learned from
+  };
+
   bool needs_whole_gradient = false;  // nothing travels before the last tensor was submitted
   bool owns_momentum = false;         // an optimiser with momentum would count it twice
   bool needs_parameters = false;      // StepContext::parameters
   bool needs_old_gradient = false;    // StepContext::gradient_at
   bool has_memory = false;            // a step depends on those before it
   bool reuses_uploads = false;        // a worker may let its last upload be used again
-  bool makes_plans = false;           // MethodReport::plan
-  bool learns_code = false;  // MethodReport::code: what it sends depends on what it learned
+  Settles settles = Settles::at_once;
   Output output = Output::gradient;
 };
 
@@ -74,9 +81,6 @@ struct StepContext {
   std::optional<double> moved_squared = {};
 };
 
-struct CodeNote;
-struct PlanNote;
-
 // What one step took.
 struct MethodReport {
   std::size_t exchanges = 0;
@@ -91,12 +95,9 @@ struct MethodReport {
   Traffic traffic = {};
   Phases phases = {};
 
-  // What a method that plans layer by layer has decided for this step and those that come; null in
-  // most steps. See plan_note.h.
-  std::shared_ptr<const PlanNote> plan = {};
-
-  // Of a method that learns a code, in every step; null for all others. See code_note.h.
-  std::shared_ptr<const CodeNote> code = {};
+  // What the method has to say of the step, for logs, records and pages; null where that is
+  // nothing.
+  std::shared_ptr<const Note> note = {};
 
   // One more exchange, and what it took.
   void add(const ExchangeReport& exchange);

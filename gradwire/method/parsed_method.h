@@ -14,6 +14,7 @@
 #include "gradwire/codec/codec.h"
 #include "gradwire/collective/communicator.h"
 #include "gradwire/method/method.h"
+#include "gradwire/method/note.h"
 #include "gradwire/method/safe_step.h"
 
 namespace gradwire {
@@ -29,6 +30,9 @@ struct ParsedMethod {
 
   // Matrices travel as two factors of this rank, averaged one after the other.
   std::optional<std::size_t> factor_rank = {};
+
+  // The kind of note that its reports have; null for most methods.
+  const NoteKind* note = nullptr;
 
   // The longest step of gradient descent for which it is known to converge.
   std::function<double(const StepFacts&)> safe_step = usual_step;

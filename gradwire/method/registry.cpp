@@ -118,4 +118,14 @@ std::vector<MethodExample> example_methods() {
   return examples;
 }
 
+std::vector<const NoteKind*> note_kinds() {
+  std::vector<const NoteKind*> kinds;
+  for (const MethodExample& example : example_methods()) {
+    const NoteKind* const kind = parse_method(example.spec).note;
+    if (kind == nullptr || std::ranges::find(kinds, kind) != kinds.end()) continue;
+    kinds.push_back(kind);
+  }
+  return kinds;
+}
+
 }  // namespace gradwire

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gradwire/method/method.h"
@@ -28,5 +29,8 @@ void register_method(MethodEntry entry);
 std::string any_topology();
 std::string topologies_with_messages();
 std::string topologies_with_owners();
+
+// The kinds of notes that reports of the known methods have: what records may hold.
+std::vector<const NoteKind*> note_kinds();
 
 }  // namespace gradwire

@@ -4,11 +4,8 @@
 
 #include "gradwire/collective/rank_sums.h"
 #include "gradwire/core/error.h"
-#include "gradwire/method/code_note.h"
 #include "gradwire/method/parsed_method.h"
-#include "gradwire/method/plan_note.h"
 #include "gradwire/method/step_order.h"
-#include "record/plan_record.h"
 
 namespace gradwire::python {
 
@@ -60,7 +57,7 @@ void Averager::submit(std::size_t tensor, std::span<float> gradient) {
 bool Averager::finish(double compute_seconds) {
   const MethodReport report = method().finish();
   count(report);
-  remark_on(report);
+  if (report.note) remark(report.note->line());
   if (log_) log_->note(report, context_, compute_seconds);
   return report.poisoned == 0;
 }
@@ -78,10 +75,9 @@ void Averager::count(const MethodReport& report) {
   }
 }
 
-void Averager::remark_on(const MethodReport& report) {
-  const std::string when = "step " + std::to_string(context_.step + 1) + ": ";
-  if (report.plan) remarks_.push_back(when + record::plan_line(record::to_json(*report.plan)));
-  if (report.code && !report.code->remark.empty()) remarks_.push_back(when + report.code->remark);
+void Averager::remark(const std::string& line) {
+  if (line.empty()) return;
+  remarks_.push_back("step " + std::to_string(context_.step + 1) + ": " + line);
 }
 
 void Averager::log(const Remark& remark) {

@@ -70,7 +70,7 @@ class Averager {
 
  private:
   void count(const MethodReport& report);
-  void remark_on(const MethodReport& report);
+  void remark(const std::string& line);
 
   const Options options_;
   std::unique_ptr<Communicator> communicator_;

@@ -10,6 +10,7 @@
 
 #include "gradwire/collective/communicator.h"
 #include "gradwire/method/method.h"
+#include "record/run_record.h"
 #include "record/step_log.h"
 
 namespace gradwire::python {

@@ -45,6 +45,14 @@ function bytesText(value, format = (number) => significant(number, 3)) {
   return `${format(value / size)} ${unit}`;
 }
 
+// A number in its unit, by itself. Milliseconds add up to seconds.
+function unitText(value, unit) {
+  if (value === null) return kDash;
+  if (unit === 'bytes') return bytesText(value);
+  if (unit === 'ms') return `${significant(value / 1e3, 3)} s`;
+  return unit ? `${significant(value, 3)} ${unit}` : significant(value, 3);
+}
+
 // A round number, as at an axis: no more digits than it has.
 function short(value) {
   const size = Math.abs(value);

@@ -4,10 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "gradwire/method/lgc/code_note.h"
+#include "gradwire/method/lgreco/plan_note.h"
+
 namespace gradwire::report {
 namespace {
-
-using record::Json;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::uint64_t kParameters = 272'474;
@@ -101,19 +102,21 @@ Run network_run(const Example& example, std::uint64_t steps) {
   return run;
 }
 
-Json plan_at(std::uint64_t step) {
-  Json layers = Json::array();
+PlanNote plan_at(std::uint64_t step) {
+  PlanNote plan{.reason = "A new plan: the period is over."};
   for (int block = 1; block <= 9; ++block) {
     for (int conv = 1; conv <= 2; ++conv) {
       const double wanted = 5.2 - 0.25 * block + 1.3 * wobble(step, block + 0.3 * conv);
       const int bits = std::clamp(static_cast<int>(wanted + static_cast<double>(step) / 900), 2, 8);
-      layers.push_back({{"name", "block" + std::to_string(block) + ".conv" + std::to_string(conv)},
-                        {"elements", 2304 << (2 * ((block - 1) / 3))},
-                        {"choice", "qsgd(bits=" + std::to_string(bits) + ")"},
-                        {"bits", bits + 0.06}});
+      const std::size_t elements = std::size_t{2304} << (2 * ((block - 1) / 3));
+      plan.layers.push_back(
+          {.name = "block" + std::to_string(block) + ".conv" + std::to_string(conv),
+           .elements = elements,
+           .choice = "qsgd(bits=" + std::to_string(bits) + ")",
+           .bytes = (bits + 0.06) / 8 * static_cast<double>(elements)});
     }
   }
-  return {{"step", step}, {"layers", layers}};
+  return plan;
 }
 
 CodeNote code_note_at(std::uint64_t step) {
@@ -172,7 +175,8 @@ std::vector<Run> convex_runs() {
 std::vector<Run> adaptive_runs() {
   Run run = network_run(kExamples[1], 2000);
   run.name = run.record.method = "lgreco(qsgd)";
-  for (std::uint64_t step = 0; step < 2000; step += 50) run.record.plans.push_back(plan_at(step));
+  for (std::uint64_t step = 0; step < 2000; step += 50)
+    run.steps[step].note = to_note(plan_at(step));
   return {run};
 }
 
@@ -181,10 +185,37 @@ std::vector<Run> learned_runs(std::uint64_t steps) {
   run.name = run.record.method = "lgc(topk(1%))";
   run.record.traffic.bytes_sent = 0;
   for (record::StepRecord& step : run.steps) {
-    step.code = code_note_at(step.step);
+    const CodeNote code = code_note_at(step.step);
+    step.note = to_note(code);
     step.traffic.bytes_sent = 0;
-    for (const CodeNote::Part& part : step.code->parts) step.traffic.bytes_sent += part.bytes;
+    for (const CodeNote::Part& part : code.parts) step.traffic.bytes_sent += part.bytes;
     run.record.traffic.bytes_sent += step.traffic.bytes_sent;
+  }
+  return {run};
+}
+
+std::vector<Run> plain_runs() {
+  static const NoteKind kind{
+      .step_name = "weather",
+      .run_name = "weather",
+      .fields = {{.name = "wind", .unit = "m/s"},
+                 {.name = "is_wet", .type = NoteField::Type::flag},
+                 {.name = "towns", .type = NoteField::Type::table}},
+      .table = {.row = "town",
+                .columns = {{.name = "name", .type = NoteField::Type::text},
+                            {.name = "rain", .unit = "mm"}}},
+      .totals = {{.name = "mean_wind",
+                  .how = NoteTotal::How::mean,
+                  .of = "wind",
+                  .unit = "m/s",
+                  .label = "mean wind"}},
+      .view = {.title = "Weather", .hint = "A kind of note that no method has."}};
+  Run run = network_run(kExamples[1], 50);
+  for (record::StepRecord& step : run.steps) {
+    step.note.emplace(kind);
+    step.note->set("wind", static_cast<double>(step.step));
+    step.note->set("is_wet", true);
+    step.note->rows = {{std::string("Ulm"), 3.5}, {std::string("Trier"), 0.0}};
   }
   return {run};
 }
@@ -202,11 +233,14 @@ std::vector<Run> hostile_runs() {
     run.steps[20].metrics.loss = kNan;
     run.steps[30].metrics.loss = std::numeric_limits<double>::infinity();
     run.record.final.loss = kNan;
-    run.record.plans = {plan_at(0), Json("no plan"), {{"step", nullptr}, {"layers", {1, name}}}};
-    run.record.plans[0]["layers"][0]["name"] = name;
-    run.record.plans[0]["layers"][1]["bits"] = nullptr;
-    run.steps[7].code = {.phase = name, .parts = {{name, 1}}, .error = kNan};
-    run.steps[9].code = {.phase = "constructor"};
+    PlanNote plan = plan_at(0);
+    plan.layers[0].name = name;
+    plan.layers[0].choice = name;
+    plan.layers[1].elements = 0;  // its bits are no number
+    run.steps[0].note = to_note(plan);
+    run.steps[1].note = to_note(PlanNote{.reason = name});
+    run.steps[7].note = to_note(CodeNote{.phase = name, .parts = {{name, 1}}, .error = kNan});
+    run.steps[9].note = to_note(CodeNote{.phase = "constructor"});
     runs.push_back(std::move(run));
   }
   return runs;

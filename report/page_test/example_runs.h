@@ -22,6 +22,9 @@ std::vector<Run> adaptive_runs();
 // 50th sends exact values.
 std::vector<Run> learned_runs(std::uint64_t steps);
 
+// One run whose notes are of a kind without a picture of its own.
+std::vector<Run> plain_runs();
+
 // Names that try to be markup, losses that are no numbers, plans and notes on codes that are not as
 // they should be.
 std::vector<Run> hostile_runs();

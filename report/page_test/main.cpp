@@ -15,6 +15,7 @@ void write_pages(const std::filesystem::path& directory) {
   write_page(directory / "convex.html", convex_runs());
   write_page(directory / "adaptive.html", adaptive_runs());
   write_page(directory / "learned.html", learned_runs(2000));
+  write_page(directory / "plain.html", plain_runs());
   write_page(directory / "hostile.html", hostile_runs());
   write_page(directory / "empty.html", empty_runs());
   write_page(directory / "no-runs.html", {});

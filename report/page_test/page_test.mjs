@@ -31,7 +31,7 @@ const plots = () => [...document.querySelectorAll('#charts .plot')].map(({plot})
   isLog: plot.scales.y.distr === 3,
   isLogX: plot.scales.x.distr === 3,
 }));
-const codePlots = () => [...document.querySelectorAll('#codes .plot')].map(({plot}) => ({
+const notePlots = () => [...document.querySelectorAll('#notes-code .plot')].map(({plot}) => ({
   names: plot.series.slice(1).map((series) => series.label),
   points: plot.data.slice(1).map((ys) => ys.filter((y) => typeof y === 'number').length),
   x: [plot.scales.x.min, plot.scales.x.max].map(Math.round),
@@ -39,7 +39,7 @@ const codePlots = () => [...document.querySelectorAll('#codes .plot')].map(({plo
 }));
 // How many pixels of a stack each part has.
 const pixelsOfParts = () => {
-  const canvas = document.querySelector('#codes .plot canvas');
+  const canvas = document.querySelector('#notes-code .plot canvas');
   const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
   const counts = new Map();
   for (let i = 0; i < data.length; i += 4) {
@@ -47,7 +47,7 @@ const pixelsOfParts = () => {
     if (data[i + 3] === 255) counts.set(colour, (counts.get(colour) ?? 0) + 1);
   }
   const wanted = [...Array(6).keys()].map((part) => {
-    const [, ...hex] = styleValue(`--sent-${part}`).match(/#(..)(..)(..)/);
+    const [, ...hex] = styleValue(`--row-${part}`).match(/#(..)(..)(..)/);
     return hex.map((each) => parseInt(each, 16)).join(' ');
   });
   return wanted.map((colour) => counts.get(colour) ?? 0);
@@ -213,7 +213,7 @@ const claims = {
     assert.equal(names[3], '"quotes" & \'more\' \\ \ufffd');
     assert.equal(await page.run(() => document.images.length), 0);
     assert.ok((await page.run(plots)).every((chart) => chart.points.every((count) => count > 0)));
-    assert.deepEqual(await page.run(sections), ['results', 'curves', 'time', 'plans', 'codes']);
+    assert.deepEqual(await page.run(sections), ['results', 'curves', 'time', 'notes-plan', 'notes-code']);
   },
 
   async 'plans have a cell for each layer and plan'(open) {
@@ -224,8 +224,8 @@ const claims = {
 
   async 'what a learned code sends is a stack of its parts above its error'(open) {
     const page = await open('learned');
-    assert.deepEqual(await page.run(sections), ['results', 'curves', 'time', 'codes']);
-    const [stack, error, ...rest] = await page.run(codePlots);
+    assert.deepEqual(await page.run(sections), ['results', 'curves', 'time', 'notes-code']);
+    const [stack, error, ...rest] = await page.run(notePlots);
     assert.deepEqual(rest, []);
     // The highest is drawn first.
     assert.deepEqual(stack.names, ['full', 'last', 'dense', 'codes', 'values', 'places']);
@@ -237,16 +237,26 @@ const claims = {
       const pixels = await drawn.run(pixelsOfParts);
       assert.ok(pixels.every((count) => count > 100), String(pixels));
     }
-    const facts = await page.run(() => document.querySelector('.code-facts').innerText);
+    const facts = await page.run(() => document.querySelector('.note-facts').innerText);
     assert.match(facts, /full, 20 steps\s+1\.63 MB a step/);
     assert.match(facts, /coded, 1,822 steps\s+6\.\d+ kB a step/);
     assert.match(facts, /mean error of coded steps\s+0\.2\d/);
   },
 
+  async 'a note without a picture of its own is shown as it is'(open) {
+    const page = await open('plain');
+    assert.deepEqual(await page.run(sections), ['results', 'curves', 'time', 'notes-weather']);
+    const text = await page.run(() => document.querySelector('#notes-weather').innerText);
+    for (const part of [/step 50, the last of 50 notes/, /mean wind\s+25\.5 m\/s/, /is_wet\s+true/,
+      /Ulm\s+3\.50 mm/, /Trier\s+0 mm/]) {
+      assert.match(text, part);
+    }
+  },
+
   async 'phases are a strip above the stack'(open) {
     const page = await open('learned');
     const strengths = (steps) => {
-      const {plot} = document.querySelector('#codes .plot');
+      const {plot} = document.querySelector('#notes-code .plot');
       const {data} = plot.ctx.getImageData(0, plot.bbox.top - 8, plot.ctx.canvas.width, 1);
       return steps.map((step) => data[4 * Math.round(plot.valToPos(step, 'x', true)) + 3]);
     };
@@ -256,26 +266,26 @@ const claims = {
 
   async 'columns of full steps are cut unless their whole height is asked for'(open) {
     const page = await open('learned');
-    const height = async () => (await page.run(codePlots))[0].yMax;
+    const height = async () => (await page.run(notePlots))[0].yMax;
     const cut = await height();
     assert.ok(cut > 12_000 && cut < 20_000, String(cut));
-    await page.run(clickText, '#codes button', 'whole height');
+    await page.run(clickText, '#notes-code button', 'whole height');
     assert.ok(await height() > 1_600_000);
-    await page.run(clickText, '#codes button', 'whole height');
+    await page.run(clickText, '#notes-code button', 'whole height');
     assert.equal(await height(), cut);
   },
 
   async 'zooming in on full steps alone shows their height, in both charts'(open) {
     const page = await open('learned');
     await page.run(() =>
-      document.querySelector('#codes .plot').plot.setScale('x', {min: 1, max: 15}));
-    assert.ok((await page.run(codePlots))[0].yMax > 1_600_000);
-    await page.run(() => document.querySelector('#codes .plot').scrollIntoView({block: 'center'}));
+      document.querySelector('#notes-code .plot').plot.setScale('x', {min: 1, max: 15}));
+    assert.ok((await page.run(notePlots))[0].yMax > 1_600_000);
+    await page.run(() => document.querySelector('#notes-code .plot').scrollIntoView({block: 'center'}));
     await page.run(() =>
-      document.querySelector('#codes .plot').plot.setScale('x', {min: 0, max: 2000}));
-    await page.drag('#codes .u-over', 0.25, 0.5);
+      document.querySelector('#notes-code .plot').plot.setScale('x', {min: 0, max: 2000}));
+    await page.drag('#notes-code .u-over', 0.25, 0.5);
     await page.run(settled);
-    const [stack, error] = await page.run(codePlots);
+    const [stack, error] = await page.run(notePlots);
     assert.deepEqual(stack.x, error.x);
     assert.ok(Math.abs(stack.x[0] - 500) < 20 && Math.abs(stack.x[1] - 1000) < 20, `${stack.x}`);
   },
@@ -284,7 +294,7 @@ const claims = {
     const page = await open('learned');
     for (const index of [0, 1]) {
       const [x, y] = await page.run((chart) => {
-        const over = document.querySelectorAll('#codes .u-over')[chart];
+        const over = document.querySelectorAll('#notes-code .u-over')[chart];
         over.scrollIntoView({block: 'center'});
         const {left, top, width, height} = over.getBoundingClientRect();
         return [left + 0.613 * width, top + height / 2];
@@ -316,7 +326,7 @@ const claims = {
   },
 
   async 'a telephone shows all of it without scrolling sideways'(open) {
-    for (const name of ['network', 'convex', 'adaptive', 'learned', 'hostile']) {
+    for (const name of ['network', 'convex', 'adaptive', 'learned', 'plain', 'hostile']) {
       const page = await open(name, {width: 375, height: 800});
       assert.ok(await page.run(overflow) <= 0, name);
     }
@@ -340,7 +350,7 @@ async function check(browser, claim) {
 
 async function takePictures(browser) {
   mkdirSync(pictures, {recursive: true});
-  for (const name of ['network', 'convex', 'adaptive', 'learned']) {
+  for (const name of ['network', 'convex', 'adaptive', 'learned', 'plain']) {
     for (const options of [{}, {dark: true}, {width: 375, height: 800}]) {
       const page = await Page.open(browser, pathToFileURL(resolve(directory, `${name}.html`)).href,
         options);

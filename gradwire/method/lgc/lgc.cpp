@@ -6,7 +6,7 @@
 
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/error.h"
-#include "gradwire/method/code_note.h"
+#include "gradwire/method/lgc/code_note.h"
 #include "gradwire/method/lgc/coded_layers.h"
 #include "gradwire/method/lgc/dense_layers.h"
 #include "gradwire/method/lgc/phases.h"
@@ -32,7 +32,7 @@ void check_options(const LgcOptions& lgc, const std::vector<TensorRole>& roles,
   }
 }
 
-constexpr MethodTraits kTraits{.has_memory = true, .learns_code = true};
+constexpr MethodTraits kTraits{.has_memory = true, .settles = MethodTraits::Settles::by_training};
 
 class Lgc final : public Method {
  public:
@@ -150,11 +150,9 @@ void Lgc::submit(std::size_t tensor, std::span<float> gradient) {
 MethodReport Lgc::finish() {
   order_.check_finish();
   order_.end();
-  auto note = std::make_shared<CodeNote>();
-  note->phase = name(phases_.phase());
-  MethodReport report =
-      phases_.phase() == LgcPhase::full ? finish_full(*note) : finish_parts(*note);
-  report.code = note;
+  CodeNote note{.phase = name(phases_.phase())};
+  MethodReport report = phases_.phase() == LgcPhase::full ? finish_full(note) : finish_parts(note);
+  report.note = std::make_shared<Note>(to_note(note));
   return report;
 }
 
@@ -263,6 +261,7 @@ ParsedMethod read_lgc(MethodReader& reader) {
   const LgcOptions lgc = read_lgc_options(reader);
   return {.spec = lgc.spec,
           .traits = kTraits,
+          .note = &code_note_kind(),
           .make = [lgc](Communicator& communicator, std::vector<MethodTensor> tensors,
                         const MethodOptions& options) {
             return make_lgc(communicator, std::move(tensors), lgc, options);

@@ -1,7 +1,6 @@
 #include "gradwire/method/lgc/lgc.h"
 
 #include "gradwire/core/error.h"
-#include "gradwire/method/code_note.h"
 #include "gradwire/method/lgc/tensor_roles.h"
 #include "gradwire/method/lgc/test_support.h"
 #include "gradwire/method/parsed_method.h"
@@ -39,6 +38,8 @@ void append(const LayerGradients& gradients, std::vector<float>& all) {
     all.insert(all.end(), values.begin(), values.end());
   }
 }
+
+std::string phase_of(const MethodReport& report) { return text_of(report.note->get("phase")); }
 
 TEST(LgcSpec, TextsAreCanonical) {
   EXPECT_EQ(parse_method("lgc(ring)").spec, "lgc(ring)");
@@ -88,12 +89,12 @@ TEST(LgcThreads, AllPhasesEndTheSameOnAllRanksAndTopologies) {
               coded.insert(coded.end(), values.begin(), values.end());
             }
           }
-          ASSERT_TRUE(report.code);
-          EXPECT_EQ(report.code->phase, step < kFull ? "full" : step < kCoded ? "sparse" : "coded");
+          ASSERT_TRUE(report.note);
+          EXPECT_EQ(phase_of(report), step < kFull ? "full" : step < kCoded ? "sparse" : "coded");
           std::uint64_t bytes = 0;
-          for (const CodeNote::Part& part : report.code->parts) {
-            EXPECT_LE(part.bytes, report.traffic.bytes_sent) << part.name;
-            bytes += part.bytes;
+          for (const auto& part : report.note->rows) {
+            EXPECT_LE(std::get<std::uint64_t>(part[1]), report.traffic.bytes_sent);
+            bytes += std::get<std::uint64_t>(part[1]);
           }
           EXPECT_EQ(bytes, report.traffic.bytes_sent) << spec << ' ' << step;
         }
@@ -227,7 +228,7 @@ TEST(LgcThreads, StatesAreDealtOutToOtherRanks) {
       LayerGradients gradients(communicator.rank(), 9);
       const MethodReport report = method->run({.step = 9}, gradients.spans);
       // A decoder for each of the old ranks is of no use: that code is learned again.
-      EXPECT_EQ(report.code->phase, spec.starts_with("lgc(ring") ? "coded" : "sparse");
+      EXPECT_EQ(phase_of(report), spec.starts_with("lgc(ring") ? "coded" : "sparse");
     });
   }
 }
@@ -243,9 +244,9 @@ TEST(LgcThreads, ACodedMessageIsMuchSmallerThanExactValues) {
       for (std::uint64_t step = 0; step < 3 + kRanks; ++step) {
         LayerGradients gradients(communicator.rank(), step);
         const MethodReport report = method->run({.step = step}, gradients.spans);
-        for (const CodeNote::Part& part : report.code->parts) {
-          if (part.name == "values") exact += part.bytes;
-          if (part.name == "codes") coded += part.bytes;
+        for (const auto& part : report.note->rows) {
+          if (text_of(part[0]) == "values") exact += std::get<std::uint64_t>(part[1]);
+          if (text_of(part[0]) == "codes") coded += std::get<std::uint64_t>(part[1]);
         }
       }
       EXPECT_LT(8 * coded, exact);
@@ -270,8 +271,8 @@ TEST(LgcThreads, LeavesTheCodeOnAllRanksAtOnceWhenItIsNotGoodEnough) {
         }
       }
       const MethodReport report = method->run({.step = step}, gradients.spans);
-      phases[rank] += report.code->phase[0];
-      remarks[rank] += report.code->remark;
+      phases[rank] += phase_of(report)[0];
+      remarks[rank] += report.note->line();
     }
   });
   EXPECT_NE(phases[0].find("sc"), std::string::npos) << phases[0];

@@ -17,8 +17,8 @@
 #include "gradwire/method/lgreco/layer_plan.h"
 #include "gradwire/method/lgreco/lgreco.h"
 #include "gradwire/method/lgreco/plan_agreement.h"
+#include "gradwire/method/lgreco/plan_note.h"
 #include "gradwire/method/lgreco/time_budget.h"
-#include "gradwire/method/plan_note.h"
 
 namespace gradwire {
 

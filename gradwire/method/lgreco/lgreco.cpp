@@ -12,8 +12,8 @@
 #include "gradwire/method/lgreco/layer_planner.h"
 #include "gradwire/method/lgreco/layer_watch.h"
 #include "gradwire/method/lgreco/lgreco_reader.h"
+#include "gradwire/method/lgreco/plan_note.h"
 #include "gradwire/method/methods.h"
-#include "gradwire/method/plan_note.h"
 #include "gradwire/method/step_order.h"
 #include "gradwire/wire/frame.h"
 
@@ -64,7 +64,8 @@ void check_options(const LgrecoOptions& lgreco, const std::vector<MethodTensor>&
   }
 }
 
-constexpr MethodTraits kTraits{.has_memory = true, .makes_plans = true};
+constexpr MethodTraits kTraits{.has_memory = true,
+                               .settles = MethodTraits::Settles::with_first_note};
 
 class Lgreco final : public Method {
  public:
@@ -123,8 +124,8 @@ class Lgreco final : public Method {
 
   Schedule schedule_;
   StepContext context_;
-  std::shared_ptr<PlanNote> note_;  // of this step
-  double planning_seconds_ = 0;     // since the last plan
+  std::optional<PlanNote> note_;  // of this step
+  double planning_seconds_ = 0;   // since the last plan
 
   // How long gradients take to become ready, in the steps that are watched.
   Clock::time_point first_submitted_;
@@ -196,7 +197,7 @@ bool Lgreco::is_watched() const { return schedule_.done + watch_.window() >= sch
 void Lgreco::begin(const StepContext& context) {
   order_.check_begin(context);
   context_ = context;
-  note_ = nullptr;
+  note_.reset();
   if (schedule_.done == schedule_.next()) look();
   submit_seconds_ = 0;
   inner_->begin(context);
@@ -226,7 +227,7 @@ MethodReport Lgreco::finish() {
   ++schedule_.done;
   MethodReport report = inner_->finish();
   report.add(planner_->take_report());
-  report.plan = note_;
+  if (note_) report.note = std::make_shared<Note>(to_note(*note_));
   return report;
 }
 
@@ -244,8 +245,7 @@ void Lgreco::look() {
                              : planner_->has_promised() ? "A new plan: the period is over."
                                                         : "The first plan.";
   if (!reason.empty()) {
-    note_ = std::make_shared<PlanNote>();
-    note_->reason = reason;
+    note_ = PlanNote{.reason = reason};
     auto choices = planner_->plan(view, *note_);
     // One that could not be made is tried again as soon as there is a window to see.
     if (!choices) schedule_.plan_at = schedule_.done + watch_.window();
@@ -367,6 +367,7 @@ ParsedMethod read_lgreco(MethodReader& reader) {
           .traits = kTraits,
           .up = uniform.codec,
           .down = uniform.codec,
+          .note = &plan_note_kind(),
           .make = [options](Communicator& communicator, std::vector<MethodTensor> tensors,
                             const MethodOptions& method) {
             return make_lgreco(communicator, std::move(tensors), options, method);

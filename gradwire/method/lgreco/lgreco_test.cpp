@@ -9,7 +9,6 @@
 #include "gradwire/core/error.h"
 #include "gradwire/file/test_directory.h"
 #include "gradwire/method/parsed_method.h"
-#include "gradwire/method/plan_note.h"
 #include "gradwire/method/powersgd/powersgd_test_support.h"
 #include "gtest/gtest.h"
 
@@ -68,6 +67,8 @@ TEST(LgrecoSpec, TextsAreCanonical) {
             std::string::npos);
 }
 
+double number(const Note& plan, const char* field) { return number_of(plan.get(field)).value(); }
+
 TEST(LgrecoThreads, ResultsAndPlansAreTheSameOnAllRanks) {
   constexpr std::size_t kRanks = 3;
   for (const char* family : {"qsgd", "topk", "powersgd", "any"}) {
@@ -82,14 +83,15 @@ TEST(LgrecoThreads, ResultsAndPlansAreTheSameOnAllRanks) {
           const MethodReport report = method->run({.step = step}, gradients.spans);
           append(gradients, outputs[rank]);
           EXPECT_EQ(report.uploads, 1U);
-          EXPECT_EQ(report.plan != nullptr, step == 3 || step == 8) << step;
-          if (!report.plan) continue;
-          for (const PlanNote::Layer& layer : report.plan->layers) {
-            plans[rank] += layer.choice + ' ';
+          EXPECT_EQ(report.note != nullptr, step == 3 || step == 8) << step;
+          if (!report.note) continue;
+          const Note& plan = *report.note;
+          for (std::size_t i = 0; i < plan.rows.size(); ++i) {
+            plans[rank] += text_of(plan.cell(i, "choice")) + ' ';
           }
-          EXPECT_LE(report.plan->bytes, report.plan->uniform_bytes);
-          EXPECT_LE(report.plan->error, report.plan->uniform_error * (1 + 1e-12));
-          EXPECT_GT(report.plan->seconds, 0);
+          EXPECT_LE(number(plan, "bytes"), number(plan, "uniform_bytes"));
+          EXPECT_LE(number(plan, "error"), number(plan, "uniform_error") * (1 + 1e-12));
+          EXPECT_GT(number(plan, "planning_ms"), 0);
         }
       });
       for (std::size_t rank = 1; rank < kRanks; ++rank) {
@@ -113,8 +115,8 @@ TEST(LgrecoThreads, VectorsAndSmallTensorsAreAveragedAsTheyAre) {
           EXPECT_FLOAT_EQ(gradients.values[tensor][i],
                           (first.values[tensor][i] + second.values[tensor][i]) / 2);
         }
-        if (!report.plan) continue;
-        EXPECT_EQ(report.plan->layers[tensor].choice, "none");
+        if (!report.note) continue;
+        EXPECT_EQ(text_of(report.note->cell(tensor, "choice")), "none");
       }
     }
   });
@@ -147,7 +149,7 @@ TEST(LgrecoThreads, MemoriesSurviveAChangeOfPlan) {
         append(gradients, all);
         out.resize(all.size());
         for (std::size_t i = 0; i < all.size(); ++i) out[i] += double{all[i]};
-        if (rank == 0 && report.plan) ++plans;
+        if (rank == 0 && report.note) ++plans;
       }
       states[rank] = method->save();
       if (rank == 0) {
@@ -249,9 +251,9 @@ TEST(LgrecoThreads, TheGuardPlansAgain) {
         }
       }
       const MethodReport report = method->run({.step = step}, gradients.spans);
-      if (!report.plan) continue;
+      if (!report.note) continue;
       planned_at.push_back(step);
-      reason = report.plan->reason;
+      reason = text_of(report.note->get("reason"));
     }
     ASSERT_GE(planned_at.size(), 2U);
     EXPECT_EQ(planned_at[0], 4U);
@@ -264,7 +266,7 @@ TEST(LgrecoThreads, ATimeBudgetIsUsedUp) {
   run_communicators(2, [](Communicator& communicator) {
     const auto method =
         make(communicator, "lgreco(any, budget=hide, warmup=2, period=50, window=2)");
-    std::shared_ptr<const PlanNote> plan;
+    std::shared_ptr<const Note> plan;
     for (std::uint64_t step = 0; step < 3; ++step) {
       Gradients gradients = layer_gradients(communicator.rank(), step);
       method->begin({.step = step});
@@ -273,15 +275,15 @@ TEST(LgrecoThreads, ATimeBudgetIsUsedUp) {
         std::this_thread::sleep_for(std::chrono::milliseconds(40));
       }
       const MethodReport report = method->finish();
-      if (report.plan) plan = report.plan;
+      if (report.note) plan = report.note;
     }
     ASSERT_NE(plan, nullptr);
-    ASSERT_TRUE(plan->budget.has_value());
-    EXPECT_GT(plan->budget->compute_seconds, 0.15);
-    EXPECT_GT(plan->budget->bytes_per_second, 0);
-    EXPECT_LE(plan->budget->hidden_seconds, plan->budget->hidden_room_seconds);
+    ASSERT_TRUE(number_of(plan->get("budget.groups")).has_value());
+    EXPECT_GT(number(*plan, "budget.compute_ms"), 150);
+    EXPECT_GT(number(*plan, "budget.link_bytes_per_second"), 0);
+    EXPECT_LE(number(*plan, "budget.hidden_ms"), number(*plan, "budget.hidden_room_ms"));
     // Between threads there is time enough for everything.
-    EXPECT_EQ(plan->error, 0);
+    EXPECT_EQ(number(*plan, "error"), 0);
   });
 }
 
@@ -295,8 +297,8 @@ TEST(LgrecoThreads, WhatIsNotFiniteKeepsThePlan) {
       const MethodReport report = method->run({.step = step}, gradients.spans);
       EXPECT_EQ(report.poisoned > 0, step == 7) << step;
       if (step != 8) continue;
-      ASSERT_NE(report.plan, nullptr);
-      EXPECT_EQ(report.plan->reason,
+      ASSERT_NE(report.note, nullptr);
+      EXPECT_EQ(text_of(report.note->get("reason")),
                 "No new plan: the gradients are not finite, or too large for low rank.");
       EXPECT_TRUE(std::isfinite(gradients.values[2][5]));
     }
@@ -329,7 +331,7 @@ TEST(LgrecoThreads, APlanThatFailedIsTriedAgainSoon) {
       Gradients gradients = layer_gradients(communicator.rank(), step);
       if (step == 3) gradients.values[2][5] = std::numeric_limits<float>::quiet_NaN();
       const MethodReport report = method->run({.step = step}, gradients.spans);
-      if (report.plan) planned_at.push_back(step);
+      if (report.note) planned_at.push_back(step);
       EXPECT_EQ(report.poisoned > 0, step == 3) << step;
     }
     EXPECT_EQ(planned_at, (std::vector<std::uint64_t>{4, 6}));

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gradwire/method/lgreco/layer_plan.h"
-#include "gradwire/method/plan_note.h"
+#include "gradwire/method/lgreco/plan_note.h"
 
 namespace gradwire {
 

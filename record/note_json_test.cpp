@@ -1,4 +1,4 @@
-#include "record/code_record.h"
+#include "record/note_json.h"
 
 #include <cmath>
 #include <memory>
@@ -6,25 +6,43 @@
 #include "gradwire/collective/test_support.h"
 #include "gradwire/core/error.h"
 #include "gradwire/file/test_directory.h"
+#include "gradwire/method/lgc/code_note.h"
+#include "gradwire/method/lgreco/plan_note.h"
 #include "gtest/gtest.h"
+#include "record/json_file.h"
+#include "record/run_record.h"
 #include "record/step_log.h"
 
 namespace gradwire::record {
 namespace {
 
-CodeNote full_note() {
-  return {.phase = "full",
-          .parts = {{"places", 0}, {"codes", 0}, {"full", 4000}},
-          .learn_seconds = 0.5};
+Note full_note() {
+  return to_note(CodeNote{.phase = "full",
+                          .parts = {{"places", 0}, {"codes", 0}, {"full", 4000}},
+                          .learn_seconds = 0.5});
 }
 
-CodeNote coded_note(double error) {
-  return {.phase = "coded",
-          .parts = {{"places", 30}, {"codes", 12}, {"full", 0}},
-          .error = error,
-          .learn_seconds = 0.25,
-          .remark = "The code is used from now on."};
+Note coded_note(double error) {
+  return to_note(CodeNote{.phase = "coded",
+                          .parts = {{"places", 30}, {"codes", 12}, {"full", 0}},
+                          .error = error,
+                          .learn_seconds = 0.25,
+                          .remark = "The code is used from now on."});
 }
+
+Note plan_note(bool has_budget = false) {
+  PlanNote plan{.reason = "The first plan.",
+                .layers = {{"w", 1000, "qsgd(bits=4)", 500, 0.125}, {"bias", 10, "none", 40, 0}},
+                .bytes = 500,
+                .uniform_bytes = 800,
+                .error = 0.125,
+                .uniform_error = 0.25,
+                .seconds = 0.002};
+  if (has_budget) plan.budget = {.compute_seconds = 0.5, .groups = 3};
+  return to_note(plan);
+}
+
+Note code_note_from(const Json& json) { return note_from(code_note_kind(), json); }
 
 TEST(CodeRecord, IsAnObjectWithPartsInTheirOrder) {
   EXPECT_EQ(to_json(full_note()).dump(),
@@ -36,9 +54,54 @@ TEST(CodeRecord, IsAnObjectWithPartsInTheirOrder) {
 }
 
 TEST(CodeRecord, ComesBackAsItWasWritten) {
-  for (const CodeNote& note : {full_note(), coded_note(0.1), CodeNote{.phase = "sparse"}}) {
-    EXPECT_EQ(code_note_from(to_json(note)), note);
+  for (const Note& note : {full_note(), coded_note(0.1), to_note(CodeNote{.phase = "sparse"}),
+                           plan_note(false), plan_note(true)}) {
+    EXPECT_EQ(note_from(*note.kind, to_json(note)), note);
   }
+}
+
+TEST(PlanRecord, IsAnObjectWithAListOfLayers) {
+  EXPECT_EQ(to_json(plan_note()).dump(),
+            R"j({"reason":"The first plan.","bytes":500.0,"uniform_bytes":800.0,"error":0.125,)j"
+            R"j("uniform_error":0.25,"planning_ms":2.0,"layers":[{"name":"w","elements":1000,)j"
+            R"j("choice":"qsgd(bits=4)","bits":4.0,"bytes":500.0,"error":0.125},{"name":"bias",)j"
+            R"j("elements":10,"choice":"none","bits":32.0,"bytes":40.0,"error":0.0}]})j");
+}
+
+TEST(PlanRecord, BudgetIsAnObjectInIt) {
+  EXPECT_FALSE(to_json(plan_note()).contains("budget"));
+  EXPECT_EQ(to_json(plan_note(true))["budget"].dump(),
+            R"({"compute_ms":500.0,"link_bytes_per_second":0.0,"latency_ms":0.0,"groups":3,)"
+            R"("hidden_room_ms":0.0,"hidden_ms":0.0,"visible_ms":0.0})");
+}
+
+TEST(PlanRecord, NumberThatIsNotFiniteIsNullAndRead) {
+  Json plan = to_json(plan_note());
+  plan["layers"][0]["bits"] = nullptr;
+  const Note note = note_from(plan_note_kind(), plan);
+  EXPECT_FALSE(number_of(note.cell(0, "bits")));
+  plan["layers"] = 3;
+  EXPECT_EQ(message_of<Error>([&] { note_from(plan_note_kind(), plan); }),
+            "the field 'layers' is of another type");
+}
+
+// From a method's report to the step's line, back, and into the record of the run.
+TEST(PlanRecord, GoesWithItsStep) {
+  const TestDirectory directory;
+  MethodReport report;
+  report.note = std::make_shared<Note>(plan_note(true));
+  std::vector<StepRecord> steps = {{.step = 1}, {.step = 2}};
+  note_report(report, steps[1]);
+  StepWriter(directory / kStepsFile).write(steps);
+  EXPECT_EQ(read_steps(directory / kStepsFile), steps);
+  RunRecord run;
+  add_totals(steps, run);
+  const Json plans = to_json(run)["plans"];
+  ASSERT_EQ(plans.size(), 1U);
+  EXPECT_EQ(plans[0]["step"], 2);
+  EXPECT_EQ(plans[0]["layers"].size(), 2U);
+  EXPECT_EQ(run_from_json(to_json(run)), run);
+  EXPECT_EQ(to_json(RunRecord())["plans"], Json::array());
 }
 
 TEST(CodeRecord, FieldThatIsMissingOrOfAnotherTypeIsNamed) {
@@ -63,7 +126,7 @@ TEST(CodeRecord, FieldThatIsMissingOrOfAnotherTypeIsNamed) {
 TEST(CodeRecord, GoesWithItsStep) {
   const TestDirectory directory;
   MethodReport report;
-  report.code = std::make_shared<CodeNote>(coded_note(0.1));
+  report.note = std::make_shared<Note>(coded_note(0.1));
   std::vector<StepRecord> steps = {{.step = 1}, {.step = 2}};
   note_report(report, steps[1]);
   StepWriter(directory / kStepsFile).write(steps);
@@ -73,13 +136,13 @@ TEST(CodeRecord, GoesWithItsStep) {
   RunRecord run;
   add_totals(steps, run);
   EXPECT_EQ(run_from_json(to_json(run)), run);
-  EXPECT_EQ(run.code["phases"]["coded"], 1);
+  EXPECT_EQ(run.notes["code"]["phases"]["coded"], 1);
 }
 
 TEST(CodeRecord, LineWithABadOneIsRefusedWithItsNumber) {
   const TestDirectory directory;
   const auto path = directory / kStepsFile;
-  StepWriter(path).write(std::vector<StepRecord>{{.step = 1, .code = full_note()}});
+  StepWriter(path).write(std::vector<StepRecord>{{.step = 1, .note = full_note()}});
   std::string text = read_text(path);
   text.replace(text.find("\"full\""), 6, "7");
   write_text(path, text);
@@ -90,20 +153,20 @@ TEST(CodeRecord, LineWithABadOneIsRefusedWithItsNumber) {
 TEST(CodeRecord, RunWithoutNotesHasNoTotals) {
   RunRecord run;
   add_totals(std::vector<StepRecord>{{.step = 1, .traffic = {.bytes_sent = 5}}}, run);
-  EXPECT_TRUE(run.code.is_null());
+  EXPECT_TRUE(run.notes.empty());
   EXPECT_FALSE(to_json(run).contains("code"));
 }
 
 TEST(CodeTotals, CountPhasesAndAverageTheCodedSteps) {
-  CodeTotals totals;
-  totals.add(full_note(), 4000);
+  NoteTotals totals(code_note_kind());
+  totals.add(full_note(), {.bytes_sent = 4000});
   CodeNote sparse{.phase = "sparse", .parts = {{"places", 5}, {"codes", 0}, {"full", 0}}};
   sparse.error = 9;  // while it learns: not of a coded step
-  totals.add(sparse, 900);
-  totals.add(coded_note(0.1), 40);
-  totals.add(coded_note(0.3), 44);
-  totals.add(coded_note(std::nan("")), 48);
-  const Json json = totals.to_json();
+  totals.add(to_note(sparse), {.bytes_sent = 900});
+  totals.add(coded_note(0.1), {.bytes_sent = 40});
+  totals.add(coded_note(0.3), {.bytes_sent = 44});
+  totals.add(coded_note(std::nan("")), {.bytes_sent = 48});
+  const Json json = to_json(totals);
   EXPECT_EQ(json["phases"].dump(), R"({"full":1,"sparse":1,"coded":3})");
   EXPECT_EQ(json["parts"].dump(), R"({"places":95,"codes":36,"full":4000})");
   EXPECT_EQ(json["coded_bytes_per_step"], 44.0);
@@ -112,12 +175,12 @@ TEST(CodeTotals, CountPhasesAndAverageTheCodedSteps) {
 }
 
 TEST(CodeTotals, WithoutCodedStepsMeansAreNull) {
-  CodeTotals totals;
-  EXPECT_TRUE(totals.to_json().is_null());
-  totals.add(full_note(), 4000);
-  EXPECT_EQ(totals.to_json()["phases"]["coded"], 0);
-  EXPECT_TRUE(totals.to_json()["coded_bytes_per_step"].is_null());
-  EXPECT_TRUE(totals.to_json()["mean_error"].is_null());
+  NoteTotals totals(code_note_kind());
+  totals.add(full_note(), {.bytes_sent = 4000});
+  const Json json = to_json(totals);
+  EXPECT_EQ(json["phases"]["coded"], 0);
+  EXPECT_TRUE(json["coded_bytes_per_step"].is_null());
+  EXPECT_TRUE(json["mean_error"].is_null());
 }
 
 // Rank r sends r more bytes in every part: 0, 1 and 2, which is 1 on average.
@@ -130,9 +193,9 @@ TEST(StepLog, BytesOfPartsAreTheMeanOverTheRanks) {
     for (std::uint64_t step = 1; step <= 2; ++step) {
       StepRecord own{.step = step,
                      .traffic = {.bytes_sent = 100 + communicator.rank()},
-                     .code = coded_note(0.1)};
-      own.code->error = 0.1 + static_cast<double>(communicator.rank());
-      for (CodeNote::Part& part : own.code->parts) part.bytes += communicator.rank();
+                     .note = coded_note(0.1)};
+      own.note->set("error", 0.1 + static_cast<double>(communicator.rank()));
+      for (auto& part : own.note->rows) std::get<std::uint64_t>(part[1]) += communicator.rank();
       log.add(own, {.loss = 3, .samples = 2});
     }
     const std::vector<std::uint64_t> others = {5, 7};
@@ -143,9 +206,8 @@ TEST(StepLog, BytesOfPartsAreTheMeanOverTheRanks) {
   for (const StepRecord& step : steps) {
     EXPECT_EQ(step.traffic.bytes_sent, 101U);
     EXPECT_EQ(step.metrics.loss, 1.5);
-    EXPECT_EQ(step.code->error, 0.1);  // rank 0's
-    EXPECT_EQ(step.code->parts,
-              (std::vector<CodeNote::Part>{{"places", 31}, {"codes", 13}, {"full", 1}}));
+    EXPECT_EQ(number_of(step.note->get("error")), 0.1);  // rank 0's
+    EXPECT_EQ(to_json(*step.note)["parts"].dump(), R"({"places":31,"codes":13,"full":1})");
   }
 }
 
@@ -164,7 +226,7 @@ TEST(StepLog, StepsWithoutACodeAreAddedUpAsEver) {
   EXPECT_EQ(steps[1].traffic.bytes_sent, 21U);
   EXPECT_EQ(steps[1].uploads, 2U);
   EXPECT_EQ(steps[1].metrics.loss, 0.5);
-  EXPECT_FALSE(steps[1].code);
+  EXPECT_FALSE(steps[1].note);
 }
 
 }  // namespace

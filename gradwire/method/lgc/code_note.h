@@ -1,4 +1,5 @@
-// CodeNote: how a method that learns a code fares in a step, for logs and records. A value type.
+// CodeNote: how the code that lgc learns fares in a step. A value type; as a Note it goes to logs,
+// records and pages.
 #pragma once
 
 #include <cstdint>
@@ -6,16 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "gradwire/method/note.h"
+
 namespace gradwire {
 
 struct CodeNote {
-  // What this rank sent in the step, by what it was for. The same names in the same order in all
-  // steps and on all ranks; together they are MethodReport::bytes_sent.
+  // The bytes that this rank sent in the step, by their purpose. The same names in the same order
+  // in all steps and on all ranks; together they are the bytes sent of the method's report.
   struct Part {
     std::string name;  // "places"
     std::uint64_t bytes = 0;
-
-    bool operator==(const Part&) const = default;
   };
 
   std::string phase;  // "full", "sparse" or "coded"
@@ -27,8 +28,10 @@ struct CodeNote {
   bool is_estimate = false;
   double learn_seconds = 0;  // that the code took to learn
   std::string remark = {};   // a sentence where something has changed; usually empty
-
-  bool operator==(const CodeNote&) const = default;
 };
+
+// In records `code`, of a step and, added up, of the run.
+const NoteKind& code_note_kind();
+Note to_note(const CodeNote& code);
 
 }  // namespace gradwire

@@ -1,24 +1,25 @@
-// What is drawn on the canvas of a stack beside its columns: the phases above, and how high the
+// What is drawn on the canvas of a stack beside its columns: the bands above, and how high the
 // columns are that were cut.
 'use strict';
 
-const kPhaseNames = ['full', 'sparse', 'coded'];
-const kStripHeight = 16;   // of the phases
+const kBandColours = 3;
+const kStripHeight = 16;   // of the bands
 const kStripGap = 5;
-const kInterruption = 4;   // pixels of another phase that do not part a name in two
+const kInterruption = 4;   // pixels of another band that do not part a name in two
 
-function phaseColour(name) {
-  return kPhaseNames.includes(name) ? `--phase-${name}` : '--line';
+// Stronger for each of the usual values in their order.
+function bandColour({word}) {
+  return word === null ? '--line' : `--band-${word % kBandColours}`;
 }
 
-// Neighbouring columns of the same phase: {name, from, to, columns}
-function stretchesOf(code) {
+// Neighbouring columns of the same band: {band, from, to, columns}
+function stretchesOf(stack) {
   const stretches = [];
-  code.phase.forEach((phase, column) => {
-    if (column === 0 || phase !== code.phase[column - 1]) {
-      stretches.push({name: code.phases[phase].name, from: code.edges[column], columns: []});
+  stack.band.forEach((band, column) => {
+    if (column === 0 || band !== stack.band[column - 1]) {
+      stretches.push({band: stack.bands[band], from: stack.edges[column], columns: []});
     }
-    stretches.at(-1).to = code.edges[column + 1];
+    stretches.at(-1).to = stack.edges[column + 1];
     stretches.at(-1).columns.push(column);
   });
   return stretches;
@@ -42,17 +43,17 @@ function onCanvas(plot, act) {
 }
 
 // A strip above the plot, with the names where they fit.
-function drawPhases(plot, code) {
+function drawBands(plot, stack) {
   onCanvas(plot, (ctx, ratio) => {
     const height = kStripHeight * ratio;
     const top = plot.bbox.top - height - kStripGap * ratio;
     const labels = [];
-    for (const stretch of stretchesOf(code)) {
+    for (const stretch of stretchesOf(stack)) {
       const place = placeOf(plot, stretch);
       if (place === null) continue;
-      ctx.fillStyle = styleValue(phaseColour(stretch.name));
+      ctx.fillStyle = styleValue(bandColour(stretch.band));
       ctx.fillRect(place.begin, top, place.end - place.begin, height);
-      addLabel(labels, stretch.name, place, kInterruption * ratio);
+      addLabel(labels, stretch.band.name, place, kInterruption * ratio);
     }
     ctx.fillStyle = styleValue('--ink');
     ctx.textAlign = 'center';
@@ -71,15 +72,15 @@ function addLabel(labels, name, {begin, end}, interruption) {
 }
 
 // How high the columns are that go beyond the top.
-function drawCutMarks(plot, code) {
+function drawCutMarks(plot, {section, stack}) {
   onCanvas(plot, (ctx, ratio) => {
     ctx.fillStyle = styleValue('--ink');
     ctx.textAlign = 'left';
-    for (const stretch of stretchesOf(code)) {
+    for (const stretch of stretchesOf(stack)) {
       const place = placeOf(plot, stretch);
-      const height = highest(code, stretch.columns);
+      const height = highest(stack, stretch.columns);
       if (place === null || height <= plot.scales.y.max) continue;
-      ctx.fillText(`↑ ${bytesText(height)}`, place.begin + 5 * ratio,
+      ctx.fillText(`↑ ${unitText(height, section.unit)}`, place.begin + 5 * ratio,
         plot.bbox.top + 10 * ratio);
     }
   });

@@ -1,0 +1,75 @@
+#include "report/notes.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "report/json_values.h"
+#include "report/note_map.h"
+#include "report/note_stack.h"
+#include "report/note_steps.h"
+#include "report/note_table.h"
+
+namespace gradwire::report {
+namespace {
+
+// In the order in which they first come.
+std::vector<const NoteKind*> kinds_in(std::span<const Run> runs) {
+  std::vector<const NoteKind*> kinds;
+  for (const Run& run : runs) {
+    for (const record::StepRecord& step : run.steps) {
+      if (!step.note || std::ranges::find(kinds, step.note->kind) != kinds.end()) continue;
+      kinds.push_back(step.note->kind);
+    }
+  }
+  return kinds;
+}
+
+// The name of a view, the texts that it shows, and how it draws a run.
+struct View {
+  const NoteKind& kind;
+
+  Json texts(const NoteTableView&) const { return {{"view", "table"}}; }
+  Json texts(const NoteMapView& view) const {
+    return {{"view", "map"},    {"row", kind.table.row}, {"unit", view.unit},
+            {"per", view.per},  {"weight", view.weight}, {"overall", view.overall},
+            {"note", view.note}};
+  }
+  Json texts(const NoteStackView& view) const {
+    return {{"view", "stack"},
+            {"unit", kind.table.columns[1].unit},
+            {"stack_title", view.stack_title},
+            {"tall", view.tall},
+            {"line_title", view.line_title},
+            {"line_name", view.line_name}};
+  }
+
+  Json draw(const NoteTableView&, const NoteSteps& steps) const { return table_of(steps); }
+  Json draw(const NoteMapView& view, const NoteSteps& steps) const { return map_of(view, steps); }
+  Json draw(const NoteStackView& view, const NoteSteps& steps) const {
+    return stack_of(view, steps);
+  }
+};
+
+Json section_of(const NoteKind& kind, std::span<const Run> runs) {
+  const View view{kind};
+  Json section = {{"name", kind.step_name}, {"title", kind.view.title}, {"hint", kind.view.hint}};
+  section.update(std::visit([&](const auto& each) { return view.texts(each); }, kind.view.kind));
+  Json entries = Json::array();
+  for (const Run& run : runs) {
+    const NoteSteps steps = steps_with(kind, run);
+    entries.push_back(
+        std::visit([&](const auto& each) { return view.draw(each, steps); }, kind.view.kind));
+  }
+  section["runs"] = std::move(entries);
+  return section;
+}
+
+}  // namespace
+
+Json notes_of(std::span<const Run> runs) {
+  Json sections = Json::array();
+  for (const NoteKind* kind : kinds_in(runs)) sections.push_back(section_of(*kind, runs));
+  return sections;
+}
+
+}  // namespace gradwire::report
