@@ -117,7 +117,7 @@ struct NoteKind {
 };
 
 struct Note {
-  explicit Note(const NoteKind& kind) : kind(&kind), values(kind.fields.size()) {}
+  explicit Note(const NoteKind& its_kind) : kind(&its_kind), values(its_kind.fields.size()) {}
 
   const NoteKind* kind;
   std::vector<NoteValue> values;  // one for each field of the kind; that of a table is empty
