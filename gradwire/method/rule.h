@@ -1,6 +1,6 @@
 // Rule: the equations of a method that sends one vector a step through one codec. It says what is
 // sent for a gradient, and what becomes of memories and means, for one piece at a time;
-// docs/architecture.md has them as a table. ExchangeMethod does everything else.
+// docs/equations.md has them as a table. ExchangeMethod does everything else.
 //
 // Pieces are worked on by the progress thread, between submit() and finish(); what is called on_...
 // runs on the caller's.
