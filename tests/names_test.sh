@@ -7,7 +7,7 @@ mkdir -p "$tree"/{tools,cli,gradwire/{codec,method/room}}
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
-printf 'GRADWIRE_CODEC_STAGE(sign)\nGRADWIRE_CODEC_STAGE(topk)\n' >"$tree/gradwire/codec/stages.inc"
+printf 'GRADWIRE_CODEC_STAGE(sign)  // a word\nGRADWIRE_CODEC_STAGE(topk)\n' >"$tree/gradwire/codec/stages.inc"
 printf 'GRADWIRE_METHOD(ef)\nGRADWIRE_METHOD(plans)\n' >"$tree/gradwire/method/methods.inc"
 printf '  {"ef_sign", "ef(sign)"},\n' >"$tree/gradwire/method/presets.cpp"
 cat >"$tree/gradwire/codec/topk.cpp" <<'CPP'
