@@ -119,10 +119,10 @@ TEST_F(TrainNetworkThreads, WhatACodeDoesIsSaidAndRecorded) {
   for (const record::StepRecord& step : steps) sent += step.traffic.bytes_sent;
   EXPECT_NEAR(static_cast<double>(parts), static_cast<double>(sent), 100);  // means are rounded
   const auto values_in = [&](std::size_t step) {
-    const auto& parts = steps[step].note->rows;
+    const auto& rows = steps[step].note->rows;
     const NoteValue name = std::string("values");
     return std::get<std::uint64_t>(
-        (*std::ranges::find_if(parts, [&](const auto& part) { return part[0] == name; }))[1]);
+        (*std::ranges::find_if(rows, [&](const auto& row) { return row[0] == name; }))[1]);
   };
   std::size_t refreshes = 0;  // the code goes on learning
   for (std::size_t step = 6; step < steps.size(); ++step) {

@@ -1,5 +1,7 @@
 #include "report/escape.h"
 
+#include "record/json_file.h"
+
 namespace gradwire::report {
 
 std::string html_text(std::string_view text) {

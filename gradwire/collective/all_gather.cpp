@@ -19,13 +19,14 @@ class AllGather::Board final : public Job {
         rank_(communicator.rank()),
         hub_(options.hub),
         number_(communicator_.take_exchange_number()),
-        fingerprint_(fingerprint("all_gather " + options.name)),
+        // The text is part of the wire format, which keeps the first name of this class.
+        fingerprint_(fingerprint("bulletin " + options.name)),
         frames_(
             std::vector<std::size_t>(communicator.size(), kFrameHeaderBytes + options.bytes_max)),
         pages_(communicator.size()) {
     communicator_.call([&](PeerLinks& links) {
       links.agreement.compare(
-          {{"all_gather", options.name},
+          {{"all-gather", options.name},
            {"the most that is written at a time", std::to_string(options.bytes_max)},
            {"the hub", hub_ ? std::to_string(*hub_) : "none"}});
       for (std::size_t author = 0; author < pages_.size(); ++author) connect(links, author);
