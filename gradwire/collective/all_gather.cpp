@@ -12,9 +12,9 @@
 namespace gradwire {
 
 // Frames lie in a store by author, this rank's among them: from there a hub sends them on.
-class AllGather::Board final : public Job {
+class AllGather::Impl final : public Job {
  public:
-  Board(Communicator& communicator, const Options& options)
+  Impl(Communicator& communicator, const Options& options)
       : communicator_(communicator.impl()),
         rank_(communicator.rank()),
         hub_(options.hub),
@@ -23,13 +23,13 @@ class AllGather::Board final : public Job {
         fingerprint_(fingerprint("bulletin " + options.name)),
         frames_(
             std::vector<std::size_t>(communicator.size(), kFrameHeaderBytes + options.bytes_max)),
-        pages_(communicator.size()) {
+        messages_(communicator.size()) {
     communicator_.call([&](PeerLinks& links) {
       links.agreement.compare(
           {{"all-gather", options.name},
            {"the most that is written at a time", std::to_string(options.bytes_max)},
            {"the hub", hub_ ? std::to_string(*hub_) : "none"}});
-      for (std::size_t author = 0; author < pages_.size(); ++author) connect(links, author);
+      for (std::size_t author = 0; author < messages_.size(); ++author) connect(links, author);
     });
   }
 
@@ -41,7 +41,7 @@ class AllGather::Board final : public Job {
     return report_;
   }
 
-  std::span<const std::byte> page(std::size_t rank) const { return pages_[rank]; }
+  std::span<const std::byte> message_of(std::size_t rank) const { return messages_[rank]; }
 
   [[noreturn]] void refuse(std::size_t author, const std::string& why) {
     communicator_.call([&](PeerLinks& links) {
@@ -53,14 +53,14 @@ class AllGather::Board final : public Job {
   void work(PeerLinks& links) override {
     report_ = {};
     links.presence.set_step(call_.step);
-    std::ranges::fill(pages_, std::span<const std::byte>());
+    std::ranges::fill(messages_, std::span<const std::byte>());
     const StopWatch watch(report_.phases.exchange_seconds);
-    for (std::size_t author = 0; author < pages_.size(); ++author) {
+    for (std::size_t author = 0; author < messages_.size(); ++author) {
       if (receivers_[author] && is_author(author)) receivers_[author]->start();
     }
     if (is_author(rank_)) write();
     if (rank_ != hub_) send(rank_);
-    for (std::size_t author = 0; author < pages_.size(); ++author) {
+    for (std::size_t author = 0; author < messages_.size(); ++author) {
       if (!is_author(author)) continue;
       if (receivers_[author]) read(author, links);
       if (rank_ == hub_) send(author);  // in the order in which they are read
@@ -80,7 +80,7 @@ class AllGather::Board final : public Job {
   // The ways of an author's frames from this rank and to it.
   void connect(PeerLinks& links, std::size_t author) {
     const bool sends = author == rank_ || rank_ == hub_;
-    for (std::size_t reader = 0; reader < pages_.size(); ++reader) {
+    for (std::size_t reader = 0; reader < messages_.size(); ++reader) {
       const bool is_wanted =
           reader != author && reader != rank_ && (!hub_ || rank_ == hub_ || reader == hub_);
       if (sends && is_wanted) {
@@ -96,8 +96,8 @@ class AllGather::Board final : public Job {
 
   void write() {
     const std::span<std::byte> room = frames_.room(rank_);
-    const std::span<std::byte> page = room.subspan(kFrameHeaderBytes, call_.own.size());
-    std::ranges::copy(call_.own, page.begin());
+    const std::span<std::byte> message = room.subspan(kFrameHeaderBytes, call_.own.size());
+    std::ranges::copy(call_.own, message.begin());
     write_frame_header({.run = communicator_.run(),
                         .step = call_.step,
                         .exchange = number_,
@@ -105,16 +105,16 @@ class AllGather::Board final : public Job {
                         .direction = Direction::up,
                         .poison = call_.is_poison,
                         .codec_fingerprint = fingerprint_,
-                        .element_count = page.size()},
-                       page, room);
-    pages_[rank_] = page;
+                        .element_count = message.size()},
+                       message, room);
+    messages_[rank_] = message;
     report_.poisoned = call_.is_poison;
-    report_.traffic.message_bytes = kFrameHeaderBytes + page.size();
+    report_.traffic.message_bytes = kFrameHeaderBytes + message.size();
   }
 
   void send(std::size_t author) {
     if (!is_author(author)) return;
-    const std::size_t bytes = kFrameHeaderBytes + pages_[author].size();
+    const std::size_t bytes = kFrameHeaderBytes + messages_[author].size();
     for (const Way& way : ways_) {
       if (way.author != author) continue;
       way.sender->start(bytes);
@@ -136,7 +136,7 @@ class AllGather::Board final : public Job {
                                                  .element_count = frame->payload.size()});
     if (!verified) gradwire::refuse(links.presence, author, "a frame", verified.error());
     links.presence.heard(author);
-    pages_[author] = frame->payload;
+    messages_[author] = frame->payload;
     report_.poisoned = report_.poisoned || frame->header.poison;
     report_.traffic.bytes_received += frame->bytes();
   }
@@ -147,7 +147,7 @@ class AllGather::Board final : public Job {
   const std::uint32_t number_;
   const std::uint64_t fingerprint_;
   FrameStore frames_;
-  std::vector<std::span<const std::byte>> pages_;     // by author
+  std::vector<std::span<const std::byte>> messages_;  // by author
   std::vector<std::unique_ptr<Receiver>> receivers_;  // by author; none for this rank
   std::vector<Way> ways_;
   AllGatherCall call_;
@@ -155,11 +155,13 @@ class AllGather::Board final : public Job {
 };
 
 AllGather::AllGather(Communicator& communicator, const Options& options)
-    : board_(std::make_unique<Board>(communicator, options)) {}
+    : impl_(std::make_unique<Impl>(communicator, options)) {}
 AllGather::~AllGather() = default;
 
-ExchangeReport AllGather::run(const AllGatherCall& call) { return board_->run(call); }
-void AllGather::refuse(std::size_t author, const std::string& why) { board_->refuse(author, why); }
-std::span<const std::byte> AllGather::from(std::size_t rank) const { return board_->page(rank); }
+ExchangeReport AllGather::run(const AllGatherCall& call) { return impl_->run(call); }
+void AllGather::refuse(std::size_t author, const std::string& why) { impl_->refuse(author, why); }
+std::span<const std::byte> AllGather::from(std::size_t rank) const {
+  return impl_->message_of(rank);
+}
 
 }  // namespace gradwire

@@ -48,8 +48,8 @@ class AllGather {
   [[noreturn]] void refuse(std::size_t author, const std::string& why);
 
  private:
-  class Board;
-  std::unique_ptr<Board> board_;
+  class Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace gradwire

@@ -8,12 +8,12 @@
 namespace gradwire {
 namespace {
 
-// A place in the list of tensors at which it may be cut.
-struct Place {
+// A point in the list of tensors at which it may be cut.
+struct CutPoint {
   std::size_t tensor = 0;
   std::size_t element = 0;  // of the tensor
 
-  bool operator==(const Place&) const = default;
+  bool operator==(const CutPoint&) const = default;
 };
 
 class Cutter {
@@ -27,11 +27,11 @@ class Cutter {
 
   Layout cut(const LayoutOptions& options) {
     layout_.chunks.resize(options.ranks);
-    Place from{};
+    CutPoint from{};
     for (std::size_t rank = 0; rank < options.ranks; ++rank) {
       std::size_t end = share_end(rank, options.ranks);
       if (options.only_owner) end = rank < *options.only_owner ? 0 : total_;
-      const Place to = nearest_place(end);
+      const CutPoint to = nearest_cut(end);
       if (!is_before(from, to)) continue;
       add_chunk(layout_.chunks[rank], from, to);
       from = to;
@@ -45,7 +45,7 @@ class Cutter {
     return std::max(unit_, elements / unit_ * unit_);
   }
 
-  static bool is_before(const Place& a, const Place& b) {
+  static bool is_before(const CutPoint& a, const CutPoint& b) {
     return a.tensor != b.tensor ? a.tensor < b.tensor : a.element < b.element;
   }
 
@@ -54,29 +54,29 @@ class Cutter {
     return total_ / ranks * (rank + 1) + total_ % ranks * (rank + 1) / ranks;
   }
 
-  Place nearest_place(std::size_t row) const {
+  CutPoint nearest_cut(std::size_t row) const {
     for (std::size_t tensor = 0; tensor < tensors_.size(); ++tensor) {
       if (row < tensors_[tensor]) {
         const std::size_t element = (row + unit_ / 2) / unit_ * unit_;
-        return element < tensors_[tensor] ? Place{tensor, element} : Place{tensor + 1, 0};
+        return element < tensors_[tensor] ? CutPoint{tensor, element} : CutPoint{tensor + 1, 0};
       }
       row -= tensors_[tensor];
     }
     return {tensors_.size(), 0};
   }
 
-  void add_chunk(Chunk& chunk, Place from, Place to) {
+  void add_chunk(Chunk& chunk, CutPoint from, CutPoint to) {
     chunk.first_segment = layout_.segments.size();
     chunk.first_part = layout_.parts.size();
-    for (Place place = from; is_before(place, to); place = {place.tensor + 1, 0}) {
-      const std::size_t end = place.tensor == to.tensor ? to.element : tensors_[place.tensor];
-      if (end > place.element) add_part(chunk, place, end - place.element);
+    for (CutPoint point = from; is_before(point, to); point = {point.tensor + 1, 0}) {
+      const std::size_t end = point.tensor == to.tensor ? to.element : tensors_[point.tensor];
+      if (end > point.element) add_part(chunk, point, end - point.element);
     }
     chunk.segment_count = layout_.segments.size() - chunk.first_segment;
     chunk.part_count = layout_.parts.size() - chunk.first_part;
   }
 
-  void add_part(const Chunk& chunk, Place from, std::size_t elements) {
+  void add_part(const Chunk& chunk, CutPoint from, std::size_t elements) {
     layout_.parts.push_back({from.tensor, from.element, elements});
     std::size_t done = 0;
     while (done < elements) {

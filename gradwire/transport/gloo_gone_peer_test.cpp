@@ -100,12 +100,12 @@ TEST(GlooGonePeer, HalfAMessageFailsAtBothEnds) {
 }
 
 TEST(GlooGonePeer, LastWordsArriveAndThenTheEndIsSeen) {
-  const MeetingPlace place;
+  const RendezvousDirectory rendezvous;
   std::thread leaver([&] {
-    const auto transport = make_gloo_transport(place.options(0, 2));
+    const auto transport = make_gloo_transport(rendezvous.options(0, 2));
     send_text(*transport, 1, kPresence, "bye");
   });
-  const auto transport = make_gloo_transport(place.options(1, 2));
+  const auto transport = make_gloo_transport(rendezvous.options(1, 2));
   EXPECT_EQ(receive_text(*transport, 0, kPresence, 3), "bye");
   leaver.join();
   Bytes memory(3);
@@ -117,10 +117,10 @@ TEST(GlooGonePeer, LastWordsArriveAndThenTheEndIsSeen) {
 }
 
 TEST(GlooGonePeer, EndingATransportDoesNotWaitForPeers) {
-  const MeetingPlace place;
+  const RendezvousDirectory rendezvous;
   std::unique_ptr<Transport> other;
-  std::thread thread([&] { other = make_gloo_transport(place.options(1, 2)); });
-  auto transport = make_gloo_transport(place.options(0, 2));
+  std::thread thread([&] { other = make_gloo_transport(rendezvous.options(1, 2)); });
+  auto transport = make_gloo_transport(rendezvous.options(0, 2));
   thread.join();
   Bytes memory(8);
   auto receiver = transport->receiver(1, kUp, memory);

@@ -59,9 +59,9 @@ TEST(GlooStart, RanksMeetAtAPort) {
 }
 
 TEST(GlooStart, RanksMeetOnANamedInterface) {
-  const MeetingPlace place;
+  const RendezvousDirectory rendezvous;
   const auto options = [&](std::size_t rank) {
-    GlooOptions result = place.options(rank, 2);
+    GlooOptions result = rendezvous.options(rank, 2);
     result.interface = "lo";
     return result;
   };
@@ -98,8 +98,8 @@ TEST(GlooStart, AddressesHavePortAndHost) {
 }
 
 TEST(GlooStart, NamesARankThatDoesNotComeToTheDirectory) {
-  const MeetingPlace place;
-  GlooOptions options = place.options(0, 2);
+  const RendezvousDirectory rendezvous;
+  GlooOptions options = rendezvous.options(0, 2);
   options.start_time_max = 300ms;
   const auto start = Clock::now();
   EXPECT_EQ(start_failure(options),

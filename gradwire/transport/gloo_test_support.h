@@ -29,19 +29,19 @@ inline constexpr Tag kDown{Lane::down, 0};
 inline constexpr Tag kPresence{Lane::presence, 0};
 
 // A new directory that is gone afterwards.
-class MeetingPlace {
+class RendezvousDirectory {
  public:
-  MeetingPlace() {
+  RendezvousDirectory() {
     std::string path = std::filesystem::temp_directory_path() / "gradwire-gloo-XXXXXX";
     GW_CHECK(mkdtemp(path.data()) != nullptr);
     path_ = path;
   }
-  ~MeetingPlace() {
+  ~RendezvousDirectory() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
-  MeetingPlace(const MeetingPlace&) = delete;
-  MeetingPlace& operator=(const MeetingPlace&) = delete;
+  RendezvousDirectory(const RendezvousDirectory&) = delete;
+  RendezvousDirectory& operator=(const RendezvousDirectory&) = delete;
 
   GlooOptions options(std::size_t rank, std::size_t size) const {
     GlooOptions options;
@@ -79,9 +79,9 @@ inline void run_gloo_ranks(std::size_t size, const GlooOptionsOf& options, const
 }
 
 inline void run_gloo_ranks(std::size_t size, const RankBody& body) {
-  const MeetingPlace place;
+  const RendezvousDirectory rendezvous;
   run_gloo_ranks(
-      size, [&](std::size_t rank) { return place.options(rank, size); }, body);
+      size, [&](std::size_t rank) { return rendezvous.options(rank, size); }, body);
 }
 
 // Rank 0 does one thing, rank 1 another.

@@ -16,44 +16,45 @@ using Clock = std::chrono::steady_clock;
 // Nobody wakes those who wait for a message that stops half-way, so they look for themselves.
 constexpr std::chrono::milliseconds kLookInterval{20};
 
-// Takes the transfer's place in Gloo's queues. Destructors call it: if there is no memory, the
-// connection stays blocked, which is bad but safe.
-void give_up(GlooConnection& connection, GlooDirection direction, std::uint64_t slot,
+// Leaves a copy in Gloo's queues, so that the caller's memory is free. Destructors call it: if
+// there is no memory, the connection stays blocked, which is bad but safe.
+void abandon(GlooConnection& connection, GlooDirection direction, std::uint64_t slot,
              GlooBuffer& buffer) noexcept try {
   const std::span<std::byte> bytes(static_cast<std::byte*>(buffer.ptr), buffer.size);
   std::vector<std::byte> memory(bytes.begin(), bytes.end());
-  const std::span<std::byte> heirloom(memory);
-  std::unique_ptr<GivenUp> heir(
-      new GivenUp{direction, slot, std::move(memory), GlooBuffer(connection.context, heirloom)});
-  connection.given_up.reserve(connection.given_up.size() + 1);
-  bool keep = GlooPair::replace(*connection.pair, slot, buffer, heir->buffer, heir->buffer.weak());
+  const std::span<std::byte> copied(memory);
+  std::unique_ptr<AbandonedTransfer> abandoned(new AbandonedTransfer{
+      direction, slot, std::move(memory), GlooBuffer(connection.context, copied)});
+  connection.abandoned.reserve(connection.abandoned.size() + 1);
+  bool keep = GlooPair::replace(*connection.pair, slot, buffer, abandoned->buffer,
+                                abandoned->buffer.weak());
   if (!keep && direction == GlooDirection::receive && buffer.take_completion(direction)) {
     // The message has come since the caller looked.
-    std::copy(bytes.begin(), bytes.end(), heir->memory.begin());
-    heir->buffer.handleRecvCompletion(static_cast<int>(connection.peer));
+    std::copy(bytes.begin(), bytes.end(), abandoned->memory.begin());
+    abandoned->buffer.handleRecvCompletion(static_cast<int>(connection.peer));
     keep = true;
   }
-  if (keep) connection.given_up.push_back(std::move(heir));
+  if (keep) connection.abandoned.push_back(std::move(abandoned));
 } catch (...) {
 }
 
 // Sends that have gone out meanwhile are over with.
 void forget_sent(GlooConnection& connection) {
-  std::erase_if(connection.given_up, [](const std::unique_ptr<GivenUp>& old) {
+  std::erase_if(connection.abandoned, [](const std::unique_ptr<AbandonedTransfer>& old) {
     return old->direction == GlooDirection::send &&
            old->buffer.take_completion(GlooDirection::send);
   });
 }
 
-// If a receiver of the slot was given up, its message is for this one. True if it is there already
+// If a receiver of the slot was abandoned, its message is for this one. True if it is there already
 // or asked for.
 bool take_over(GlooConnection& connection, std::uint64_t slot, GlooBuffer& buffer) {
   const auto place = std::find_if(
-      connection.given_up.begin(), connection.given_up.end(), [&](const auto& candidate) {
+      connection.abandoned.begin(), connection.abandoned.end(), [&](const auto& candidate) {
         return candidate->direction == GlooDirection::receive && candidate->slot == slot;
       });
-  if (place == connection.given_up.end()) return false;
-  GivenUp& old = **place;
+  if (place == connection.abandoned.end()) return false;
+  AbandonedTransfer& old = **place;
   bool taken = GlooPair::replace(*connection.pair, slot, old.buffer, buffer, buffer.weak());
   if (!taken && old.buffer.take_completion(GlooDirection::receive)) {
     std::copy_n(old.memory.begin(), std::min(old.memory.size(), buffer.size),
@@ -61,7 +62,7 @@ bool take_over(GlooConnection& connection, std::uint64_t slot, GlooBuffer& buffe
     buffer.handleRecvCompletion(static_cast<int>(connection.peer));
     taken = true;
   }
-  if (taken) connection.given_up.erase(place);
+  if (taken) connection.abandoned.erase(place);
   return taken;
 }
 
@@ -77,7 +78,7 @@ class GlooOperation {
 
   ~GlooOperation() {
     if (under_way_ && !buffer_.take_completion(direction_)) {
-      give_up(connection_, direction_, slot_, buffer_);
+      abandon(connection_, direction_, slot_, buffer_);
     }
   }
 

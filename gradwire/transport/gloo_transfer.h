@@ -38,8 +38,8 @@ class GlooBuffer : public gloo::transport::tcp::UnboundBuffer {
   GlooPair::WeakBuffer weak() const { return getWeakNonOwningPtr(); }
 };
 
-// What has taken the place of a transfer that was given up.
-struct GivenUp {
+// Stands in Gloo's queues for a transfer that was destroyed while it was under way.
+struct AbandonedTransfer {
   GlooDirection direction;
   std::uint64_t slot;
   std::vector<std::byte> memory;
@@ -52,7 +52,7 @@ struct GlooConnection {
   gloo::transport::tcp::Pair* pair = nullptr;  // the context's
   std::size_t peer = 0;
   std::string address;
-  std::vector<std::unique_ptr<GivenUp>> given_up = {};  // oldest first
+  std::vector<std::unique_ptr<AbandonedTransfer>> abandoned = {};  // oldest first
   std::chrono::steady_clock::time_point next_look = {};
   bool known_broken = false;
 

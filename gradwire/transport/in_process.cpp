@@ -21,7 +21,7 @@ class InProcessReceiver;
 
 // First in, first out, linked through the transfers themselves, so that queueing does not allocate.
 template <class TransferType>
-class Line {
+class TransferQueue {
  public:
   void push(TransferType& transfer) {
     transfer.next = nullptr;
@@ -56,8 +56,8 @@ class Line {
 // Where the two ends of a lane meet. Only one of the lines has somebody in it.
 struct Mailbox {
   std::mutex mutex;
-  Line<InProcessSender> senders;
-  Line<InProcessReceiver> receivers;
+  TransferQueue<InProcessSender> senders;
+  TransferQueue<InProcessReceiver> receivers;
 };
 
 // One rank, as the others see it.
@@ -281,24 +281,25 @@ void deliver(InProcessSender& sender, InProcessReceiver& receiver) {
 
 // Puts the transfer into its line, or takes the other end out of the other line.
 template <class Mine, class Other>
-Other* queue_or_match(Mailbox& mailbox, Mine& mine, Line<Mine>& my_line, Line<Other>& other_line) {
+Other* queue_or_match(Mailbox& mailbox, Mine& mine, TransferQueue<Mine>& my_queue,
+                      TransferQueue<Other>& other_queue) {
   const std::lock_guard lock(mailbox.mutex);
-  Other* const other = other_line.pop();
+  Other* const other = other_queue.pop();
   if (other) {
     mine.end.progress = Progress::moving;
     other->end.progress = Progress::moving;
   } else {
     mine.end.progress = Progress::queued;
-    my_line.push(mine);
+    my_queue.push(mine);
   }
   return other;
 }
 
 template <class Mine>
-void give_up(Mailbox& mailbox, Mine& mine, Line<Mine>& line) {
+void give_up(Mailbox& mailbox, Mine& mine, TransferQueue<Mine>& queue) {
   {
     const std::lock_guard lock(mailbox.mutex);
-    if (mine.end.progress == Progress::queued) line.remove(mine);
+    if (mine.end.progress == Progress::queued) queue.remove(mine);
   }
   mine.end.wait_until_settled();
 }

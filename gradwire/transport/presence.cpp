@@ -93,7 +93,7 @@ void Presence::come_by(Clock::time_point now) {
   if (time_away <= peer_timeout_ / 2) return;
   for (Peer& peer : peers_) peer.last_heard = now;
   if (time_away <= peer_timeout_ - interval_) return;
-  absence_ = {.time = time_away, .end = now};
+  tick_gap_ = {.time = time_away, .end = now};
 }
 
 void Presence::say_alive(Clock::time_point now) {
@@ -209,10 +209,10 @@ void Presence::lose(const PeerError& error) {
     std::this_thread::sleep_for(kSlice);
   }
   if (told_) end(*told_);
-  if (now - absence_.end <= peer_timeout_) {
+  if (now - tick_gap_.end <= peer_timeout_) {
     fail(transport_.rank(),
          "its peers gave it up, since it was itself away, stopped or asleep, for " +
-             seconds_text(absence_.time));
+             seconds_text(tick_gap_.time));
   }
   fail(error.rank(), error.what());
 }

@@ -83,7 +83,7 @@ class Presence {
   };
 
   // A time without a tick.
-  struct Absence {
+  struct TickGap {
     Clock::duration time{};
     Clock::time_point end{};
   };
@@ -110,7 +110,7 @@ class Presence {
   std::vector<Peer> peers_;  // by rank; this rank's own is not used
   Clock::time_point last_tick_;
   Clock::time_point next_beat_;
-  Absence absence_;  // the last one that made the peers give this rank up
+  TickGap tick_gap_;  // the last one that was longer than the peers wait
   std::uint64_t step_ = 0;
   bool is_over_ = false;
   std::optional<Cause> told_;  // what a peer said it is over for

@@ -58,7 +58,7 @@ CodedLayers::CodedLayers(Communicator& communicator, std::vector<MethodTensor> t
   scheme_ = options.instance == LgcInstance::ring ? make_ring_scheme(communicator, setup)
                                                   : make_server_scheme(communicator, setup);
   const auto hub =
-      method.topology == Topology::server ? std::optional(method.server) : std::nullopt;
+      traits_of(method.topology).has_server ? std::optional(method.server) : std::nullopt;
   leads_ = std::make_unique<AllGather>(
       communicator, AllGather::Options{.name = "leader",
                                        .bytes_max = kLeadHeaderBytes + message_.bytes_max() +

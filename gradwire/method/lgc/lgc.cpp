@@ -19,7 +19,7 @@ namespace {
 
 void check_options(const LgcOptions& lgc, const std::vector<TensorRole>& roles,
                    std::size_t elements, const MethodOptions& options) {
-  if (options.topology == Topology::server && !options.server_contributes) {
+  if (traits_of(options.topology).has_server && !options.server_contributes) {
     throw Error(lgc.spec + " needs gradients on the server, too: it is a leader in its turn");
   }
   if (elements > std::numeric_limits<std::uint32_t>::max()) {
@@ -93,7 +93,7 @@ Lgc::Lgc(Communicator& communicator, std::vector<MethodTensor> tensors, const Lg
   }
   // A ring is for codes; what is beside them goes as it always would.
   MethodOptions beside = options;
-  if (options.topology == Topology::ring) beside.topology = Topology::automatic;
+  if (traits_of(options.topology).passes_sums) beside.topology = Topology::automatic;
   full_ = make_method(communicator, tensors_, "none", beside);
   dense_ = std::make_unique<DenseLayers>(communicator, tensors_by(TensorRole::dense), beside);
   // Everybody to everybody: there is no second rounding, and no memory of an owner.

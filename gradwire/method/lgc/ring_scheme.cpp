@@ -34,15 +34,15 @@ class RingScheme final : public CodeScheme {
       ring_ = std::make_unique<NumberRing>(communicator, "codes", symbols);
     } else {
       const auto hub =
-          setup.topology == Topology::server ? std::optional(setup.server) : std::nullopt;
+          traits_of(setup.topology).has_server ? std::optional(setup.server) : std::nullopt;
       board_ = std::make_unique<AllGather>(
           communicator,
           AllGather::Options{
               .name = "codes", .bytes_max = code_.bytes(setup.values_max), .hub = hub});
     }
-    topology_ = is_ring                              ? Topology::ring
-                : setup.topology == Topology::server ? Topology::server
-                                                     : Topology::gather;
+    topology_ = is_ring                                ? Topology::ring
+                : traits_of(setup.topology).has_server ? setup.topology
+                                                       : Topology::gather;
   }
 
   Topology topology() const override { return topology_; }
@@ -92,14 +92,15 @@ class RingScheme final : public CodeScheme {
  private:
   // Whether to add up on a ring. By what is sent: frames of the ring are more.
   bool choose(const CodeSchemeSetup& setup) const {
-    if (setup.topology == Topology::ring && !is_linear_) {
-      throw Error("topology ring: codes of code=deep cannot be added up; take gather or server");
+    const TopologyTraits& traits = traits_of(setup.topology);
+    const std::string topology = std::string("topology ") + name(setup.topology);
+    if (traits.passes_sums && !is_linear_) {
+      throw Error(topology + ": codes of code=deep cannot be added up; take gather or server");
     }
-    if (setup.topology == Topology::scatter) {
-      throw Error("topology scatter: " + setup.options.spec +
-                  " has no owners; take ring or gather");
+    if (traits.shares_evenly && !traits.passes_sums) {
+      throw Error(topology + ": " + setup.options.spec + " has no owners; take ring or gather");
     }
-    if (setup.topology != Topology::automatic) return setup.topology == Topology::ring;
+    if (setup.topology != Topology::automatic) return traits.passes_sums;
     const std::size_t values = setup.values_max;
     const std::size_t gather = (ranks_ - 1) * (kFrameHeaderBytes + code_.bytes(values));
     return is_linear_ &&

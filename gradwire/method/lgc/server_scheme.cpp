@@ -25,12 +25,12 @@ class ServerScheme final : public CodeScheme {
                .seed = setup.seed},
               setup.options.bits),
         codec_(make_codec(setup.options.innovation)),
-        topology_(setup.topology == Topology::server ? Topology::server : Topology::gather) {
-    if (setup.topology == Topology::ring || setup.topology == Topology::scatter) {
+        topology_(traits_of(setup.topology).has_server ? setup.topology : Topology::gather) {
+    if (traits_of(setup.topology).shares_evenly) {
       throw Error("topology " + std::string(name(setup.topology)) + ": " + setup.options.spec +
                   " sends what is new with a rank to all; take server or gather");
     }
-    const auto hub = topology_ == Topology::server ? std::optional(setup.server) : std::nullopt;
+    const auto hub = traits_of(topology_).has_server ? std::optional(setup.server) : std::nullopt;
     board_ = std::make_unique<AllGather>(
         communicator, AllGather::Options{.name = "innovations",
                                          .bytes_max = codec_->payload_bytes_max(setup.values_max),
