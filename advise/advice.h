@@ -1,4 +1,4 @@
-// The advice: what to use, and the words for it. Pure functions.
+// Advice: the method to use, and its explanation in words. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace gradwire::advise {
 
-// A method with what was measured of it, and what is predicted of that.
+// A method with its measured speed and the predictions that follow.
 struct Candidate {
   MethodSpeed speed;
   MethodPredictions predictions;
@@ -18,14 +18,14 @@ struct Candidate {
   const Prediction& best() const { return predictions.topologies[predictions.best]; }
 };
 
-// By less than this a method is not worth its error, nor are predictions that good.
+// A smaller speedup is not worth a method's error, and predictions are not that good.
 inline constexpr double kWorthwhile = 1.2;
 
 struct Advice {
   bool compresses = false;
-  std::size_t candidate = 0;                // what to use
+  std::size_t candidate = 0;                // the method to use
   std::optional<std::size_t> gentler = {};  // less error, and still worthwhile
-  double speedup = 1;                       // of what to use, against the best without compression
+  double speedup = 1;                       // of that method, against the best without compression
   std::size_t runner_up = 0;                // the fastest that compresses
   double runner_up_speedup = 1;
 };
@@ -33,7 +33,7 @@ struct Advice {
 // Of at least one candidate: `none` is the index of the one that does not compress.
 Advice advise(const std::vector<Candidate>& candidates, std::size_t none);
 
-// The advice for a worker that is alone.
+// The advice for a single worker.
 std::string words_for_one_worker();
 
 struct WordsContext {
@@ -44,7 +44,7 @@ struct WordsContext {
   std::string source;  // of the values
   HostLoad load;
 };
-// What to use, why and by how much; then what it rests on. Lines of at most 96 columns.
+// The method, the reason and the speedup; then the assumptions. Lines have at most 96 columns.
 std::string advice_words(const Advice& advice, const WordsContext& context);
 std::string assumption_words(const WordsContext& context);
 

@@ -1,4 +1,4 @@
-// Measures what several workers of one machine do at the same time. Header only.
+// Measures the work of several workers that run on one machine at the same time. Header only.
 #pragma once
 
 #include <algorithm>
@@ -19,16 +19,16 @@ struct HostLoad {
   std::size_t workers = 1;
   std::size_t cores = 1;
 
-  // More than there are cores would only take turns.
+  // More workers than cores would only take turns.
   std::size_t at_once() const { return std::min(workers, cores); }
   double cores_per_worker() const {
     return static_cast<double>(cores) / static_cast<double>(workers);
   }
 };
 
-// Every thread makes its work by `make()`, a callable that gives the figures of one round: the
-// first round warms up, then come `rounds` that all threads begin at the same moment. Returns the
-// figures of every round, by thread. What a thread throws comes out here, when all have ended.
+// Each thread calls `make()` for its work, a callable that returns the figures of one round. One
+// round warms up; then all threads begin each of `rounds` rounds at the same moment. Returns the
+// figures by round and thread. The first exception of a thread is thrown here when all have ended.
 template <class Make>
 auto run_at_once(std::size_t threads, std::size_t rounds, const Make& make) {
   using Figures = std::invoke_result_t<std::invoke_result_t<const Make&>&>;
@@ -59,8 +59,7 @@ auto run_at_once(std::size_t threads, std::size_t rounds, const Make& make) {
   return all;
 }
 
-// Of one of the figures, the median over the rounds of the slowest thread's: workers wait for one
-// another.
+// The median over the rounds of the largest figure among the threads: workers wait for the slowest.
 template <class Figures>
 double slowest(const std::vector<std::vector<Figures>>& rounds, double Figures::*figure) {
   std::vector<double> numbers;

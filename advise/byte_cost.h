@@ -1,13 +1,13 @@
-// What moving bytes takes a processor here: a stream through TCP on the loopback, and frames'
-// checksums.
+// Measures the processor time per byte of this machine: of a TCP stream over the loopback, and of
+// frame checksums.
 #pragma once
 
 namespace gradwire::advise {
 
-// Seconds of processor time to send a byte and to receive one. Throws Error.
+// Seconds of processor time to send one byte and to receive it. Throws Error.
 double socket_byte_seconds();
 
-// Seconds for each byte of a frame that is sealed or checked.
+// Seconds per byte of a frame that is sealed or verified.
 double checksum_byte_seconds();
 
 }  // namespace gradwire::advise

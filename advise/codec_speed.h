@@ -1,4 +1,4 @@
-// What a codec takes for tensors that are worked on piece by piece, as exchanges do it.
+// Measures a codec on tensors that are encoded piece by piece, as exchanges do it.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace gradwire::advise {
 
-// Seconds for each element, of one worker.
+// Seconds per element, for one worker.
 struct CodecSpeed {
   double measure = 0;
   double encode = 0;

@@ -1,5 +1,5 @@
-// What a method takes on this machine: measured by running it with one rank, which computes all
-// that a worker computes, and by its codec for what more ranks add.
+// Measures a method on this machine. A run with one rank computes all that a worker computes; the
+// work that more ranks add follows from the speed of its codec.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace gradwire::advise {
 
-// What a method takes on one topology.
+// The speed of a method on one topology.
 struct TopologySpeed {
   Topology topology = Topology::scatter;
   plan::CodecSeconds seconds = {};
@@ -52,7 +52,7 @@ struct SpeedOptions {
   std::size_t rounds = 5;
 };
 
-// Throws SpecError, and Error where a method cannot work on these values.
+// Throws SpecError, and Error for a method that cannot work on these values.
 MethodSpeed measure_method(const std::string& method, const std::vector<MethodTensor>& tensors,
                            std::span<const float> values, const SpeedOptions& options);
 

@@ -1,4 +1,5 @@
-// From what methods take on this machine to what they would take elsewhere. Pure functions.
+// Predicts the time, the bytes and the error of methods on a given network, from speeds measured on
+// this machine. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 
 namespace gradwire::advise {
 
+// The model, the workers and the network that predictions are for.
 struct Scenario {
   std::vector<MethodTensor> tensors;
   std::size_t workers = 1;
@@ -21,7 +23,7 @@ struct Scenario {
   double checksum_byte_seconds = 0;
 
   std::size_t elements() const;
-  // In how many groups the trainer sends gradients while others are computed.
+  // The number of groups in which the trainer sends gradients during the backward pass.
   std::size_t groups() const;
 };
 
@@ -29,20 +31,20 @@ struct Scenario {
 struct Prediction {
   Topology topology = Topology::scatter;
   double exchange_seconds = 0;              // of all tensors; within a step, group by group
-  std::optional<double> step_seconds = {};  // with what hides behind the backward pass
+  std::optional<double> step_seconds = {};  // overlap with the backward pass included
   double bytes_sent = 0;                    // by the worker that sends most
   double relative_error = 0;  // of one worker's gradient, after all roundings on its way
 
-  // What methods are compared by.
+  // Methods are compared by this.
   double seconds() const { return step_seconds.value_or(exchange_seconds); }
 };
 
 struct MethodPredictions {
   std::vector<Prediction> topologies;  // those that the method runs on
-  std::size_t best = 0;                // index of the fastest one that is about as exact as any
+  std::size_t best = 0;                // the fastest of those that are about as exact as any
 };
 
-// `none` is what exact means take: those of factors, for one.
+// `none` is the speed of exact means, such as those of powersgd's factors.
 MethodPredictions predict(const MethodSpeed& method, const MethodSpeed& none,
                           const Scenario& scenario);
 

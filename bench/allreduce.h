@@ -1,11 +1,11 @@
-// How long a step of each method takes, how many bytes it sends and how exact it is, beside the
-// transport's own sum of floats, and beside scaling the same array in place, which is what memory
-// takes to read and write it once. Runs on all ranks at once; rank 0's clock counts.
+// Measures one step of each method: its time, the bytes it sends and its error. Two yardsticks are
+// measured beside it: the transport's own sum of floats, and scaling the array in place, which
+// reads and writes memory once. Runs on all ranks at once; rank 0's clock counts.
 //
-// Every round runs the transport's sum, the scaling, and then one step of each method; before each,
-// all ranks wait for one another. The median over the rounds is the figure, and so is the median of
-// the ratio to the sum of the same round, which other load on the machine disturbs least. A round
-// before the first warms everything up.
+// Each round runs the transport's sum, the scaling, and then one step of each method. All ranks
+// meet at a barrier before each of these. A figure is the median over the rounds. The ratio is the
+// median of each round's ratio to its own sum, since load on the machine disturbs both alike. One
+// round warms up before the first that counts.
 #pragma once
 
 #include <cstddef>
@@ -49,11 +49,11 @@ struct AllreduceFigures {
   std::vector<MethodFigures> methods;
 };
 
-// How often measure_allreduce steps its progress.
+// The number of steps that measure_allreduce reports to its progress.
 std::size_t allreduce_steps(std::size_t methods, std::size_t rounds);
 
-// `values` are this rank's; the tensors lie in it one after the other. Ranks that have no progress
-// to show give null. Throws PeerError, and Error if a method leaves ranks with different means.
+// `values` are this rank's: the tensors, one after the other. `progress` may be null. Throws
+// PeerError, and Error if a method leaves ranks with different means.
 AllreduceFigures measure_allreduce(Communicator& communicator, std::span<const float> values,
                                    const std::vector<MethodTensor>& tensors,
                                    const std::vector<std::string>& methods,

@@ -1,9 +1,9 @@
-// How fast codecs are, how small, and how exact, on one tensor.
+// Measures codecs on one tensor: their speed, their payload and their error.
 //
-// Speeds are GB of floats in a second. What memory allows is measured in the same run: every time a
-// codec is measured, a copy of the tensor and a pass that only reads it come right before. Codecs
-// take turns, round after round, and the median over the rounds is the figure; so is the median of
-// the ratio of a codec to the copy right before it, which other load on the machine disturbs least.
+// Speeds are in GB of floats per second. A copy of the tensor and a pass that only reads it are
+// measured right before each codec, as yardsticks. The codecs take turns, round after round. A
+// figure is the median over the rounds. The ratio is the median of each round's ratio to the copy
+// right before, since load on the machine disturbs both alike.
 #pragma once
 
 #include <cstddef>
@@ -44,10 +44,10 @@ struct CodecsOptions {
 
 using Codecs = std::vector<std::unique_ptr<const Codec>>;
 
-// How often measure_codecs steps its progress.
+// The number of steps that measure_codecs reports to its progress.
 std::size_t codecs_steps(const Codecs& codecs, const CodecsOptions& options);
 
-// The tensor has at least one element; it should start at a page of memory.
+// The tensor has at least one element, and should be aligned to a page (see page_array.h).
 CodecsFigures measure_codecs(std::span<const float> tensor, const Codecs& codecs,
                              const CodecsOptions& options, console::Progress& progress);
 

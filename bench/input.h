@@ -1,4 +1,4 @@
-// A tensor from a file, where speed is measured with it.
+// Reads a tensor to measure with.
 #pragma once
 
 #include <string>

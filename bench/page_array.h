@@ -1,6 +1,6 @@
-// PageArray: a fixed number of trivial elements that start at a page of memory, where speed is
-// measured: where an array happens to lie must not change the figures. Owns its memory, which is
-// touched (all zero), so that no page is first mapped while a clock runs.
+// PageArray: a fixed number of trivial elements, aligned to a page of memory, so that the address
+// of an array does not change measured speeds. Owns its memory. All pages are touched (zero), so
+// that none is mapped for the first time while a clock runs.
 #pragma once
 
 #include <cstddef>

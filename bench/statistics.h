@@ -1,4 +1,4 @@
-// What benches make of their measurements. Pure functions.
+// Statistics of measurements. Pure functions.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// The sizes of a made-up model's tensors. Pure functions.
+// The tensors of a generated model. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace gradwire::bench {
 
-// Cuts elements into so many tensors that differ in size as those of a network do: by up to five
-// decades. Always the same ones, on every machine. Every tensor gets at least one element, so there
-// must be as many.
+// Divides elements among tensors whose sizes differ as those of a network do, by up to five
+// decades. The result is the same on every machine. Every tensor has at least one element, so there
+// must be at least as many elements as tensors.
 std::vector<TensorSize> model_tensors(std::size_t elements, std::size_t tensors);
 
-// The same tensors as matrices, as square as their elements allow: for methods that see matrices.
-// What has no divisor between 8 and its square root stays a vector.
+// The same tensors as matrices, as square as their elements allow, for methods that need matrices.
+// A tensor whose size has no divisor between 8 and its square root stays a vector.
 std::vector<MethodTensor> as_matrices(const std::vector<TensorSize>& tensors);
 
 }  // namespace gradwire::bench

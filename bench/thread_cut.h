@@ -1,4 +1,4 @@
-// How the bench cuts a tensor for its threads. A pure function.
+// Cuts a tensor into one segment per thread. A pure function.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace gradwire::bench {
 
-// One segment a thread, all of one length but for the last. Segments start at multiples of the
-// bucket.
+// One segment per thread, all of the same length but for the last. Segments start at multiples of
+// the bucket.
 std::vector<SegmentRange> cut_for_threads(std::size_t elements, std::size_t bucket_elements,
                                           std::size_t threads);
 

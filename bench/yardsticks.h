@@ -1,5 +1,5 @@
-// What memory allows, to compare codecs with: copying an array, and reading it. The threads are the
-// pool's; owns no arrays. Its calls do not allocate.
+// Yardsticks: copies and reads an array, at the speed of memory, to compare codecs with. Works on
+// the pool's threads; owns no arrays. Its calls do not allocate.
 #pragma once
 
 #include <cstdint>

@@ -3,27 +3,21 @@
 #include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "advise/advice.h"
-#include "advise/byte_cost.h"
-#include "advise/method_speed.h"
-#include "advise/prediction.h"
+#include "advise/answer.h"
 #include "advise/sample.h"
 #include "cli/advise_options.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "console/format.h"
 #include "console/json.h"
-#include "console/progress.h"
 #include "console/table.h"
-#include "gradwire/core/machine_threads.h"
 #include "gradwire/core/usage_error.h"
 #include "gradwire/method/parsed_method.h"
-#include "gradwire/method/step_order.h"
 
 namespace gradwire::cli {
 namespace {
@@ -32,10 +26,6 @@ using console::Json;
 
 constexpr std::size_t kWorkersMax = 10'000;
 constexpr std::size_t kTensorsMax = 1'000'000;
-constexpr std::size_t kMeasuredMax = std::size_t{1} << 23;       // elements of one worker
-constexpr std::size_t kMeasuredByAllMax = std::size_t{1} << 25;  // and of those at once
-// The exact mean, with which all are compared.
-std::string baseline_spec() { return make_plain_codec()->spec(); }
 
 struct AdviseOptions {
   std::string model;
@@ -59,32 +49,6 @@ struct AdviseOptions {
   advise::ValueOptions values;
   std::size_t rounds = 5;
   bool json = false;
-};
-
-// Everything that the answer is made of.
-struct Answer {
-  advise::Scenario scenario;
-  advise::HostLoad load;
-  std::size_t elements_measured = 0;
-  std::vector<advise::Candidate> candidates;
-  std::size_t none = 0;
-  advise::Advice advice;
-
-  advise::WordsContext context(const AdviseOptions& options) const {
-    return {.candidates = candidates,
-            .none = none,
-            .scenario = scenario,
-            .elements_measured = elements_measured,
-            .source = options.values.source(),
-            .load = load};
-  }
-  const advise::Prediction& baseline() const {
-    const auto& topologies = candidates[none].predictions.topologies;
-    return *std::ranges::find(topologies, Topology::ring, &advise::Prediction::topology);
-  }
-  double speedup(const advise::Prediction& prediction) const {
-    return baseline().seconds() / prediction.seconds();
-  }
 };
 
 std::vector<MethodTensor> make_tensors(const AdviseOptions& options) {
@@ -111,57 +75,24 @@ void check_options(const AdviseOptions& options) {
   if (!options.model.empty()) advise::check_network(options.model);
 }
 
-// The methods asked for, and the one that all are compared with.
-std::vector<std::string> methods_with_none(const AdviseOptions& options, std::size_t& none) {
-  std::vector<std::string> methods = options.methods;
-  auto found = std::ranges::find_if(
-      methods, [](const auto& text) { return parse_method(text).is_exact_mean(); });
-  if (found == methods.end()) found = methods.insert(methods.begin(), baseline_spec());
-  none = static_cast<std::size_t>(found - methods.begin());
-  return methods;
-}
-
-Answer find_answer(const AdviseOptions& options, const console::Console& console) {
-  Answer answer;
-  answer.scenario.tensors = make_tensors(options);
-  answer.scenario.workers = options.workers;
-  answer.scenario.bits_per_second = parse_bandwidth(options.bandwidth);
-  answer.scenario.latency_seconds = 1e-3 * options.latency_ms;
-  answer.load = {.workers = options.host_workers, .cores = machine_threads()};
-  if (options.compute_ms) answer.scenario.compute_seconds = 1e-3 * *options.compute_ms;
-  answer.scenario.cores_per_worker = answer.load.cores_per_worker();
-  if (options.workers == 1) return answer;
-
-  const std::vector<std::string> methods = methods_with_none(options, answer.none);
-  console::Progress progress(console, "advise", methods.size() + 1);
-  progress.step("sockets");
-  answer.scenario.socket_byte_seconds = advise::socket_byte_seconds();
-  answer.scenario.checksum_byte_seconds = advise::checksum_byte_seconds();
-  const std::vector<MethodTensor> tensors = advise::cut_tensors(
-      answer.scenario.tensors, std::min(kMeasuredMax, kMeasuredByAllMax / answer.load.at_once()));
-  const bench::PageArray<float> values =
-      advise::make_values(options.values, total_elements(tensors));
-  answer.elements_measured = values.span().size();
-  for (const std::string& method : methods) {
-    progress.step(method);
-    answer.candidates.push_back(
-        {.speed = advise::measure_method(method, tensors, values.span(),
-                                         {.load = answer.load, .rounds = options.rounds}),
-         .predictions = {}});
-  }
-  for (advise::Candidate& candidate : answer.candidates) {
-    candidate.predictions =
-        advise::predict(candidate.speed, answer.candidates[answer.none].speed, answer.scenario);
-  }
-  answer.advice = advise::advise(answer.candidates, answer.none);
-  return answer;
+advise::Question make_question(const AdviseOptions& options) {
+  advise::Question question{.tensors = make_tensors(options),
+                            .workers = options.workers,
+                            .host_workers = options.host_workers,
+                            .bits_per_second = parse_bandwidth(options.bandwidth),
+                            .latency_seconds = 1e-3 * options.latency_ms,
+                            .methods = options.methods,
+                            .values = options.values,
+                            .rounds = options.rounds};
+  if (options.compute_ms) question.compute_seconds = 1e-3 * *options.compute_ms;
+  return question;
 }
 
 Json milliseconds_or_null(const std::optional<double>& seconds) {
   return seconds ? Json(1e3 * *seconds) : Json();
 }
 
-Json to_json(const advise::Candidate& candidate, const Answer& answer) {
+Json to_json(const advise::Candidate& candidate, const advise::Answer& answer) {
   const advise::MethodSpeed& speed = candidate.speed;
   Json topologies = Json::array();
   for (std::size_t i = 0; i < candidate.predictions.topologies.size(); ++i) {
@@ -187,7 +118,7 @@ Json to_json(const advise::Candidate& candidate, const Answer& answer) {
       {"has_memory", speed.has_memory}, {"codec", codec},     {"topologies", topologies}};
 }
 
-Json to_json(const Answer& answer, const AdviseOptions& options) {
+Json to_json(const advise::Answer& answer, const AdviseOptions& options) {
   const advise::Scenario& scenario = answer.scenario;
   Json document = {{"model", options.model.empty() ? Json() : Json(options.model)},
                    {"elements", scenario.elements()},
@@ -199,18 +130,18 @@ Json to_json(const Answer& answer, const AdviseOptions& options) {
                    {"host_workers", answer.load.workers},
                    {"cores", answer.load.cores},
                    {"socket_byte_ns", 1e9 * scenario.socket_byte_seconds},
-                   {"input", options.values.source()},
+                   {"input", answer.source},
                    {"elements_measured", answer.elements_measured},
                    {"groups", scenario.groups()},
                    {"baseline", Json()},
                    {"methods", Json::array()}};
   if (answer.candidates.empty()) {
-    document["advice"] = {{"compress", false},  {"method", baseline_spec()},
+    document["advice"] = {{"compress", false},  {"method", advise::baseline_spec()},
                           {"topology", Json()}, {"speedup", 1},
                           {"gentler", Json()},  {"text", advise::words_for_one_worker()}};
     return document;
   }
-  document["baseline"] = {{"method", baseline_spec()},
+  document["baseline"] = {{"method", advise::baseline_spec()},
                           {"topology", name(Topology::ring)},
                           {"step_ms", milliseconds_or_null(answer.baseline().step_seconds)},
                           {"exchange_ms", 1e3 * answer.baseline().exchange_seconds}};
@@ -225,7 +156,7 @@ Json to_json(const Answer& answer, const AdviseOptions& options) {
       {"topology", name(chosen.best().topology)},
       {"speedup", answer.speedup(chosen.best())},
       {"gentler", gentler ? Json(answer.candidates[*gentler].speed.method) : Json()},
-      {"text", advise::advice_words(answer.advice, answer.context(options))}};
+      {"text", advise::advice_words(answer.advice, answer.context())}};
   return document;
 }
 
@@ -237,7 +168,7 @@ std::string error_text(const advise::MethodSpeed& speed, const advise::Predictio
          (speed.has_memory ? "m" : " ");
 }
 
-void print_table(const Answer& answer, const console::Console& console) {
+void print_table(const advise::Answer& answer, const console::Console& console) {
   std::vector<console::Table::Column> columns = {
       {.heading = "method", .align = console::Table::Align::left},
       {.heading = "topology", .align = console::Table::Align::left},
@@ -266,13 +197,12 @@ void print_table(const Answer& answer, const console::Console& console) {
   fmt::print(console.out, "{}\n", table.text());
 }
 
-void print_answer(const Answer& answer, const AdviseOptions& options,
-                  const console::Console& console) {
+void print_answer(const advise::Answer& answer, const console::Console& console) {
   if (answer.candidates.empty()) {
     fmt::print(console.out, "{}", advise::words_for_one_worker());
     return;
   }
-  const advise::WordsContext context = answer.context(options);
+  const advise::WordsContext context = answer.context();
   print_table(answer, console);
   fmt::print(console.out,
              "{} parameters in {} tensor{}, {} workers. Times as fast: as the uncompressed ring. "
@@ -286,11 +216,11 @@ void print_answer(const Answer& answer, const AdviseOptions& options,
 
 void run(const AdviseOptions& options, const console::Console& console) {
   check_options(options);
-  const Answer answer = find_answer(options, console);
+  const advise::Answer answer = advise::find_answer(make_question(options), console);
   if (options.json) {
     console::print_json(to_json(answer, options), console);
   } else {
-    print_answer(answer, options, console);
+    print_answer(answer, console);
   }
 }
 

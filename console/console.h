@@ -1,5 +1,5 @@
-// Where a command writes. Results go to out, and with --json they are one JSON document; progress,
-// what was done and what failed go to err. Does not own the streams.
+// Console: the two streams that a command writes to. Results go to out; with --json they are one
+// JSON document. Progress, notes and errors go to err. Does not own the streams.
 #pragma once
 
 #include <iosfwd>

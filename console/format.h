@@ -1,4 +1,4 @@
-// How numbers look in tables and messages. Pure functions.
+// Numbers as text, for tables and messages. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,7 @@ namespace gradwire::console {
 // 16777216 is "16,777,216".
 std::string thousands(std::uint64_t number);
 
-// With a fixed number of digits behind the point, or with so many that count. What is no number, as
-// the ratio of nothing to nothing, is "-".
+// With a fixed number of decimals, or of significant digits. A NaN or an infinity is "-".
 std::string fixed(double number, int decimals);
 std::string significant(double number, int digits);
 

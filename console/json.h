@@ -1,4 +1,4 @@
-// The JSON that commands print. Fields keep the order in which they are written.
+// The JSON documents that commands print. Fields keep the order in which they are written.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,8 +9,8 @@ namespace gradwire::console {
 
 using Json = nlohmann::ordered_json;
 
-// The document and a line feed, on stdout. A number that is not finite becomes null, and bytes of a
-// path that are no UTF-8 become the replacement character.
+// Prints the document and a line feed on out. A NaN or an infinity becomes null; bytes that are not
+// UTF-8, as paths may have, become the replacement character.
 void print_json(const Json& document, const Console& console);
 
 }  // namespace gradwire::console

@@ -1,6 +1,6 @@
-// One line on stderr that says how far a command has come: rewritten in place on a terminal, and
-// gone at the end; in a log, a plain line now and then. For one thread. The console must outlive
-// it.
+// LiveLine: one line on stderr that shows the progress of a command. On a terminal it is rewritten
+// in place, and erased at the end; in a log it is a plain line now and then. For one thread. The
+// console must outlive it.
 #pragma once
 
 #include <chrono>

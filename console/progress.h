@@ -1,5 +1,5 @@
-// How far a command of so many steps has come, as a live line. For one thread. The console must
-// outlive it.
+// Progress: the progress of a command with a known number of steps, as a live line. For one thread.
+// The console must outlive it.
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,11 @@
-// Words for a shell. Pure functions.
+// Quoting for a shell. Pure functions.
 #pragma once
 
 #include <string>
 
 namespace gradwire::console {
 
-// As a shell takes it: between quotes, where it needs them.
+// The word as a shell reads it back: in quotes where it needs them.
 std::string shell_word(const std::string& word);
 
 }  // namespace gradwire::console

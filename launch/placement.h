@@ -1,6 +1,6 @@
-// Where this process stands among the workers of a command: all of them, one of them, or the one
-// that starts them. Found from the options and from what mpirun, torchrun or a scheduler says in
-// the environment. Pure functions; the environment is an argument.
+// Placement: the role of this process among the workers of a command. It runs all of them, is one
+// of them, or starts them. The placement follows from the options and from the environment that
+// mpirun, torchrun or a scheduler set. Pure functions; the environment is an argument.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,17 @@ const char* name(TransportKind transport);
 
 inline constexpr std::size_t kWorkersDefault = 2;
 
-// What was asked for; what is not set is found out.
+// The user's options; those that are not set follow from the environment.
 struct WorkersAsked {
   std::optional<TransportKind> transport = {};
   std::optional<std::size_t> workers = {};
-  std::size_t workers_default = kWorkersDefault;  // where nobody else knows
+  std::size_t workers_default = kWorkersDefault;  // if the environment does not say
 };
 
 enum class Role {
   all_workers,  // threads of this process
-  one_worker,   // the others are processes that somebody else starts
-  starter,      // none: this process starts one process for each worker
+  one_worker,   // the others are processes, and mpirun or the like started them
+  starter,      // this process is no worker: it starts one process for each
 };
 
 struct Placement {
@@ -38,15 +38,15 @@ struct Placement {
   std::size_t rank = 0;  // of the one worker
   std::size_t size = 1;  // workers
 
-  // Where rank 0 listens, if this is one worker of several that meet by TCP.
+  // The address of rank 0, for one worker of several that meet by TCP.
   std::string master_host = {};
   std::uint16_t master_port = 0;
 
-  // Of all processes of the command, the one that reports.
+  // True in the one process of the command that prints the results.
   bool reports() const { return role == Role::all_workers || rank == 0; }
 };
 
-// The value of a variable; null where it is not set. Empty values count as not set.
+// The value of a variable; null if it is not set. An empty value counts as not set.
 using Environment = std::function<const char*(const char* name)>;
 const char* process_environment(const char* name);
 

@@ -1,6 +1,6 @@
-// Ctrl-C, and SIGTERM of a scheduler, as a wish that a long command can look at. While an object
-// lives, the first SIGINT or SIGTERM is noted; a second SIGINT ends the program as usual. One
-// object at a time, on the main thread.
+// StopRequest: turns Ctrl-C, and the SIGTERM of a scheduler, into a flag that a long command polls.
+// While an object lives, the first SIGINT or SIGTERM sets the flag; a second SIGINT ends the
+// program as usual. One object at a time, on the main thread.
 #pragma once
 
 #include <signal.h>
@@ -9,8 +9,8 @@
 
 namespace gradwire::launch {
 
-// Somebody asked the command to stop, and everything that it needs to go on is on disk. The message
-// is empty where another process reports.
+// The user stopped the command, and a checkpoint is on disk from which it can go on. The message is
+// empty in a process that is not the one to report.
 class Stopped : public Error {
  public:
   using Error::Error;

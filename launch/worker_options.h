@@ -1,5 +1,5 @@
-// What a command was told about its workers: how many there are, how they are connected, and who
-// averages. Value type.
+// WorkerOptions: the options of a command about its workers: their number, their transport, their
+// topology. Value type.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
-// Runs the workers of a command that are in this process: all of them as threads, or just one whose
-// peers are other processes. Each gets a communicator of its own, which is closed in order when its
-// work is done.
+// Runs the workers of a command that live in this process: all of them as threads, or one whose
+// peers are other processes. Each worker has its own communicator, which is closed in order when
+// its work is done.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gradwire::launch {
 
-// What one worker does, on a thread of its own. A worker that throws ends the others, too.
+// The work of one worker, on a thread of its own. A worker that throws ends the others, too.
 using Work = std::function<void(Communicator&)>;
 
 // Returns when all workers of this process are done. If some failed, throws what the first of them

@@ -1,5 +1,5 @@
-// What a publication claims and what this program measured, side by side. Value types, and how they
-// are kept as JSON and printed.
+// Claim: the published figures and the measured ones, side by side. Value types, their JSON and
+// their text.
 #pragma once
 
 #include <string>
@@ -63,7 +63,7 @@ record::Json to_json(const Claim& claim);
 // Throws nlohmann's exceptions for a document that to_json did not make.
 Claim claim_from(const record::Json& document);
 
-// The rows as a table, then what there is to say about some of them, then the other tables.
+// The rows as a table, then the remarks on some of them, then the other tables.
 std::string claim_text(const Claim& claim);
 
 }  // namespace gradwire::reproduce

@@ -1,5 +1,5 @@
-// The training run by which claims compare whole methods: a cnn of 409,034 parameters on
-// Fashion-MNIST, by 4 workers. Pure functions.
+// The training run that claims compare methods by: a cnn of 409,034 parameters on Fashion-MNIST
+// with 4 workers. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace gradwire::reproduce {
 
-// The rate falls to zero: with a constant one the accuracy goes up and down by a point from one
-// look at the test set to the next.
+// The learning rate falls to zero: with a constant rate the test accuracy varies by a point from
+// one evaluation to the next.
 session::TrainOptions cnn_options(std::uint64_t steps, std::uint64_t evaluate_every,
                                   std::uint64_t seed);
 
-// "a cnn of 409,034 parameters on Fashion-MNIST, 4 workers, 360 steps, ...": what such runs have in
-// common that differ in their seeds. At least one.
+// "a cnn of 409,034 parameters on Fashion-MNIST, 4 workers, 360 steps, ...": the common
+// settings of runs that differ only in their seeds. At least one run.
 std::string cnn_text(std::span<const session::FinishedRun> runs);
 
 // Without curves.

@@ -1,4 +1,4 @@
-// One tensor through a codec, again and again: what it takes, and what it does to the values.
+// CodecTrial: encodes one tensor many times, and measures the payload and the error.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The data sets that convex experiments are published on: the files, where somebody has them, and
-// otherwise generated twins of the same size.
+// The data sets of published convex experiments: the files if the user has them, and generated
+// twins of the same size otherwise.
 #pragma once
 
 #include <cstddef>
@@ -29,12 +29,12 @@ struct LibsvmFile {
   bool is_twin = false;
 };
 
-// The file in the bench's data directory, or a twin that is written below the bench's own. Throws
-// FileError.
+// The file in the workbench's data directory, or a twin that is written to the workbench's own
+// directory. Throws FileError.
 LibsvmFile find_libsvm(const Workbench& bench, const TwinShape& shape);
 
-// A function of the shape: some features are far more common than others, and labels are those of
-// a noisy plane, so that no plane separates them.
+// A pure function of the shape. Some features are far more common than others. A noisy plane gives
+// the labels, so that no plane separates them.
 std::string twin_text(const TwinShape& shape);
 
 }  // namespace gradwire::reproduce

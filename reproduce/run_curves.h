@@ -1,4 +1,4 @@
-// Curves of training runs, and places on them. Pure functions.
+// Curves of training runs. Pure functions.
 #pragma once
 
 #include <optional>
@@ -11,16 +11,16 @@ namespace gradwire::reproduce {
 
 using Metric = std::optional<double> record::Metrics::*;
 
-// What a curve goes along.
+// The horizontal axis of a curve.
 enum class Along { steps, megabytes, uploads, upload_megabits };
 
-// The metric wherever somebody looked at it, against steps, MB that a worker sent, uploads of all
-// workers, or Mbit of what all workers had to say, counted from the beginning. Where the run has a
-// start, that is the first point.
+// The metric at every step that recorded it, against the steps, the MB sent per worker, the uploads
+// of all workers, or the Mbit of all workers' messages, counted from the beginning. If the run
+// recorded its start, that is the first point.
 Curve curve_of(const session::FinishedRun& run, std::string label, Metric metric, Along along);
 
-// Where on the way the curve is at `target` for the first time: at or above it, or with `falls` at
-// or below. Nothing where it never is.
+// The first x at which the curve reaches `target`: at or above it, or with `falls` at or below it.
+// Nothing if it never does.
 std::optional<double> first_reaching(const Curve& curve, double target, bool falls);
 
 }  // namespace gradwire::reproduce

@@ -1,4 +1,4 @@
-// Figures of training runs that differ in their seeds: means, and how sure they are. Pure
+// Means over training runs that differ only in their seeds, and their standard errors. Pure
 // functions; all of them need at least one run.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace gradwire::reproduce {
 
-// Of a single figure nobody knows the standard error: 0.
+// The standard error of a single figure is not known: 0.
 struct Spread {
   double mean = 0;
   double error = 0;
@@ -17,16 +17,16 @@ struct Spread {
 
 Spread spread_of(std::span<const double> figures);
 
-// How much higher the accuracy of each run is than that of its partner, which had the same seed, in
-// points. There are as many of both.
+// The accuracy of each run minus that of its partner with the same seed, in points. There are as
+// many runs as partners.
 Spread accuracy_points(std::span<const session::FinishedRun> runs,
                        std::span<const session::FinishedRun> partners);
 
-// "-0.12 +- 0.05 points", or "-0.12 points" where nobody knows better.
+// "-0.12 +- 0.05 points", or "-0.12 points" if the error is not known.
 std::string points_text(const Spread& points);
 
-// Whether a difference is no more than `points_lost` below zero, on average. How sure that is does
-// not count: noise must not make it easier.
+// True if the mean difference is at most `points_lost` below zero. The standard error does not
+// count: noise must not make a claim easier to hold.
 bool is_no_lower(const Spread& points, double points_lost);
 
 double mean_accuracy(std::span<const session::FinishedRun> runs);

@@ -18,7 +18,7 @@ struct ShapedRun {
   std::filesystem::path directory;     // of the run; what was there is replaced
 };
 
-// Why that cannot be done here; empty if it can.
+// The reason why this machine cannot do that; empty if it can.
 std::string why_no_shaped_link();
 
 // Throws Error with the reason, and Stopped.

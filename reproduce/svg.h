@@ -8,7 +8,7 @@
 
 namespace gradwire::reproduce {
 
-// The document. What cannot be drawn, as a zero on a logarithmic axis, is left out.
+// The SVG document. Points that cannot be drawn, as a zero on a logarithmic axis, are left out.
 std::string svg_of(const Picture& picture);
 
 // Round numbers that cover [low, high] or, on a logarithmic axis, powers of ten (with two and five

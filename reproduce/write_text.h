@@ -1,4 +1,4 @@
-// Texts as files.
+// Writes a text to a file.
 #pragma once
 
 #include <filesystem>
