@@ -4,6 +4,8 @@
 #include "cli/train_test_support.h"
 #include "gradwire/transport/mpi.h"
 #include "gtest/gtest.h"
+#include "launch/exit_codes.h"
+#include "record/checkpoint_directory.h"
 #include "record/step_records.h"
 
 namespace gradwire::cli {
@@ -101,6 +103,27 @@ TEST_F(TrainThreads, ResumedRunEndsWithTheSameModel) {
   EXPECT_EQ(resumed.json()["model_hash"], hash);
   EXPECT_EQ(resumed.json()["configuration"]["resumed_from"], 30);
   EXPECT_EQ(resumed.json()["uploads"], 160);
+}
+
+TEST_F(Train, CtrlCWritesACheckpointAndTheResumedRunEndsWithTheSameModel) {
+  const std::string run = std::string(GRADWIRE_PROGRAM) +
+                          " train --model logistic --workers 2 --method 'ef21(topk(20%))' "
+                          "--batch 10 --out " +
+                          out_;
+  const Outcome stopped = in_a_process("setsid " + run + " --steps 100000000 & until [ -s " + out_ +
+                                       "/steps.jsonl ]; do sleep 0.05; done; "
+                                       "kill -INT -$!; wait $!");
+  EXPECT_EQ(stopped.exit_code, launch::kStopped) << stopped.err;
+  EXPECT_TRUE(contains(stopped.err, "stopped after step ")) << stopped.err;
+  const auto checkpoints = record::whole_checkpoints(out_ + "/checkpoints");
+  ASSERT_FALSE(checkpoints.empty());
+  const std::string steps = " --json --steps " + std::to_string(checkpoints.back().step + 10);
+  const Outcome resumed = in_a_process(run + steps + " --resume");
+  ASSERT_EQ(resumed.exit_code, kDone) << resumed.err;
+  EXPECT_EQ(resumed.json()["configuration"]["resumed_from"], checkpoints.back().step);
+  const Outcome whole = in_a_process(run + steps + " --overwrite");
+  ASSERT_EQ(whole.exit_code, kDone) << whole.err;
+  EXPECT_EQ(resumed.json()["model_hash"], whole.json()["model_hash"]);
 }
 
 TEST_F(TrainThreads, RunThatCannotStartLeavesTheOldOneAlone) {

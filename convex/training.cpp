@@ -1,21 +1,36 @@
 #include "convex/training.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 
-#include "convex/checkpoint.h"
 #include "convex/worker.h"
-#include "gradwire/collective/rank_sums.h"
+#include "gradwire/file/atomic_file.h"
+#include "gradwire/file/file_failure.h"
+#include "gradwire/file/read_file.h"
 #include "gradwire/method/parsed_method.h"
 #include "gradwire/wire/frame.h"
-#include "record/checkpoint_directory.h"
+#include "record/fields.h"
 #include "record/hash_text.h"
-#include "record/step_log.h"
+#include "record/json_file.h"
 
 namespace gradwire::convex {
 namespace {
+
+constexpr const char* kModelFile = "x.f64";
+
+std::vector<double> read_model(const std::filesystem::path& path) {
+  const std::vector<std::byte> bytes = read_file(path);
+  std::vector<double> x(bytes.size() / sizeof(double));
+  std::memcpy(x.data(), bytes.data(), x.size() * sizeof(double));
+  return x;
+}
+
+std::uint64_t hash_of(std::span<const double> x) { return checksum(std::as_bytes(x)); }
 
 // The length of a step: as asked for, or by the method's own rule.
 double resolve(const TrainingOptions& options, const ParsedMethod& parsed, const Method& method,
@@ -29,7 +44,7 @@ double resolve(const TrainingOptions& options, const ParsedMethod& parsed, const
 }
 
 // The run on one rank.
-class Training {
+class Training final : public session::Trainee {
  public:
   Training(Communicator& communicator, const Experiment& experiment, const TrainingOptions& options)
       : communicator_(communicator),
@@ -44,76 +59,75 @@ class Training {
                  .batch = options.batch,
                  .seed = options.exchange.seed,
                  .learning_rate = resolve(options, parsed_, *method_, objective_.problem.features(),
-                                          communicator.size())}),
-        log_(communicator) {}
+                                          communicator.size())}) {}
 
   TrainingResult run() {
     const double start_loss = is_first() ? objective_.value(worker_.x()) : 0;
-    if (options_.resume) resume();
-    check_same("what they begin with");
-    if (is_first() && options_.on_ready) optimum_ = options_.on_ready(result_.resumed_from);
-    if (is_first()) result_.start = metrics(start_loss);
-    if (is_first()) log_.open(options_.directory / record::kStepsFile, result_.resumed_from);
-    for (std::uint64_t step = result_.resumed_from; step < options_.steps; ++step) {
-      if (is_first() && options_.on_step) options_.on_step(step);
-      log_.add(worker_.step(*method_, step));
-      meet_if_due(step + 1);
+    session::RunOptions run = options_.run;
+    run.is_evaluated = [steps = run.steps](std::uint64_t step) {
+      return is_report_step(step, steps);
+    };
+    run.on_ready = [this](std::uint64_t resumed_from) {
+      if (options_.run.on_ready) options_.run.on_ready(resumed_from);
+      if (options_.find_optimum) optimum_ = options_.find_optimum();
+    };
+    TrainingResult result{session::run_session(communicator_, *method_, *this, run)};
+    if (is_first()) result.start = metrics(start_loss);
+    if (is_first()) result.final = metrics(objective_.value(worker_.x()));
+    result.model_hash = record::hash_text(hash_of(worker_.x()));
+    result.learning_rate = worker_.learning_rate();
+    result.x.assign(worker_.x().begin(), worker_.x().end());
+    return result;
+  }
+
+  std::uint64_t parameters() const override { return objective_.problem.features(); }
+
+  session::StepDone step(Method& method, std::uint64_t step) override {
+    return {.record = worker_.step(method, step)};
+  }
+
+  std::uint64_t hash() override {
+    const std::array<std::uint64_t, 2> facts = {
+        hash_of(worker_.x()), std::bit_cast<std::uint64_t>(worker_.learning_rate())};
+    return checksum(std::as_bytes(std::span(facts)));
+  }
+
+  session::Evaluated evaluate(std::uint64_t) override {
+    if (!is_first()) return {};
+    return {.metrics = metrics(objective_.value(worker_.x()))};
+  }
+
+  // The newest checkpoints are kept: later ones are better, but for noise.
+  bool is_better(const record::Metrics&, const record::Metrics&) const override { return false; }
+
+  record::Json save(const std::filesystem::path& directory) override {
+    if (is_first()) {
+      AtomicFile model(directory / kModelFile);
+      model.write(std::as_bytes(worker_.x()));
+      model.commit();
     }
-    if (is_first()) result_.final = metrics(objective_.value(worker_.x()));
-    result_.method = method_->spec();
-    result_.topology = method_->topology();
-    result_.learning_rate = worker_.learning_rate();
-    result_.model_hash = record::hash_text(model_hash());
-    result_.x.assign(worker_.x().begin(), worker_.x().end());
-    result_.steps = log_.take_steps();
-    return std::move(result_);
+    return {{"moved_squared", worker_.moved_squared()},
+            {"ranks", communicator_.size()},
+            {"model_hash", record::hash_text(hash_of(worker_.x()))}};
+  }
+
+  void load(const std::filesystem::path& directory, std::uint64_t,
+            const record::Json& manifest) override {
+    const std::vector<double> x = read_model(directory / kModelFile);
+    if (record::hash_text(hash_of(x)) != record::field<std::string>(manifest, "model_hash")) {
+      fail_file(directory / kModelFile, "is damaged: it is not the model that the manifest names");
+    }
+    worker_.set_x(x);
+    worker_.set_moved_squared(record::field<double>(manifest, "moved_squared"));
   }
 
  private:
   bool is_first() const { return communicator_.rank() == 0; }
-  std::uint64_t model_hash() const { return checksum(std::as_bytes(worker_.x())); }
 
   record::Metrics metrics(double loss) const {
     record::Metrics metrics{.loss = loss};
     if (optimum_) metrics.gap = loss - *optimum_;
     return metrics;
-  }
-
-  void check_same(const std::string& what) {
-    const std::uint64_t facts[] = {model_hash(), result_.resumed_from,
-                                   std::bit_cast<std::uint64_t>(worker_.learning_rate())};
-    check_same_on_all_ranks(communicator_, checksum(std::as_bytes(std::span(facts))), what);
-  }
-
-  void resume() {
-    auto checkpoint = load_checkpoint(
-        communicator_, *method_, options_.directory / record::kCheckpoints, options_.configuration);
-    if (!checkpoint) return;
-    if (checkpoint->step > options_.steps) {
-      throw Error("the newest checkpoint is that of step " + std::to_string(checkpoint->step) +
-                  ", which is behind the last one asked for, " + std::to_string(options_.steps) +
-                  ": ask for more steps, or for another directory");
-    }
-    worker_.set_x(checkpoint->x);
-    worker_.set_moved_squared(checkpoint->moved_squared);
-    result_.resumed_from = checkpoint->step;
-  }
-
-  void meet_if_due(std::uint64_t done) {
-    const std::uint64_t every = options_.checkpoint_every;
-    const bool is_checkpoint = every > 0 && done % every == 0;
-    const bool is_report = is_report_step(done, options_.steps);
-    if (!is_checkpoint && !is_report) return;
-    check_same("the model after step " + std::to_string(done));
-    record::Metrics found;
-    if (is_report && is_first()) found = metrics(objective_.value(worker_.x()));
-    log_.meet(found, {});
-    if (!is_checkpoint) return;
-    save_checkpoint(communicator_, *method_, options_.directory / record::kCheckpoints,
-                    options_.configuration,
-                    {.step = done,
-                     .x = {worker_.x().begin(), worker_.x().end()},
-                     .moved_squared = worker_.moved_squared()});
   }
 
   Communicator& communicator_;
@@ -122,8 +136,6 @@ class Training {
   const ParsedMethod parsed_;
   std::unique_ptr<Method> method_;
   Worker worker_;
-  record::StepLog log_;
-  TrainingResult result_;
   std::optional<double> optimum_;  // rank 0 only
 };
 

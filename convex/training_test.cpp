@@ -18,7 +18,7 @@ struct Trial {
   ExperimentOptions experiment = {.l2 = {.number = 20, .divides_smoothness = true},
                                   .split = {data::Split::Kind::label},
                                   .ranks = 4};
-  TrainingOptions training = {.method = "diana(natural)", .steps = 400};
+  TrainingOptions training = {.method = "diana(natural)", .run = {.steps = 400}};
   GeneratedOptions data = {.rows = 200, .features = 20};
 };
 
@@ -28,11 +28,9 @@ TrainingResult run(Trial trial, const std::filesystem::path& directory) {
                                   ? generate_classes(trial.data)
                                   : generate_numbers(trial.data),
                               trial.experiment);
-  trial.training.directory = directory;
+  trial.training.run.directory = directory;
   trial.training.step_facts = experiment.step_facts();
-  trial.training.on_ready = [&](std::uint64_t) {
-    return find_optimum(experiment.objective()).value;
-  };
+  trial.training.find_optimum = [&] { return find_optimum(experiment.objective()).value; };
   TrainingResult first;
   run_communicators(trial.experiment.ranks, [&](Communicator& communicator) {
     TrainingResult own = train(communicator, experiment, trial.training);
@@ -63,7 +61,7 @@ TEST(TrainingThreads, MethodsDifferInWhereTheyEnd) {
   const auto gap = [](const char* method) {
     Trial trial;
     trial.training.method = method;
-    trial.training.steps = 1500;
+    trial.training.run.steps = 1500;
     return *run(trial).final.gap;
   };
   EXPECT_LT(gap("none"), 1e-11);
@@ -77,7 +75,7 @@ TEST(TrainingThreads, LazyMethodsComeToTheOptimumBehindAProx) {
   for (const char* regulariser : {"l1(0.02)", "box(low=-0.1, high=0.1)"}) {
     Trial trial;
     trial.training.method = "lasg(none)";
-    trial.training.steps = 3000;
+    trial.training.run.steps = 3000;
     trial.experiment.regulariser = parse_regulariser(regulariser);
     const TrainingResult result = run(trial);
     EXPECT_LT(*result.final.gap, 1e-9) << regulariser;
@@ -90,7 +88,7 @@ TEST(TrainingThreads, UnevenAndEmptyShardsComeToTheSameOptimum) {
   trial.experiment.split = data::parse_split("dirichlet(0.05)");
   trial.experiment.ranks = 6;
   trial.training.method = "none";
-  trial.training.steps = 2000;
+  trial.training.run.steps = 2000;
   EXPECT_LT(*run(trial).final.gap, 1e-10);
 }
 
@@ -113,7 +111,7 @@ TEST(TrainingThreads, BatchesComeNear) {
 
 TEST(TrainingThreads, SameSeedGivesTheSameModel) {
   Trial trial;
-  trial.training.steps = 20;
+  trial.training.run.steps = 20;
   trial.training.batch = 4;
   const std::string hash = run(trial).model_hash;
   EXPECT_EQ(run(trial).model_hash, hash);
@@ -124,7 +122,7 @@ TEST(TrainingThreads, SameSeedGivesTheSameModel) {
 TEST(TrainingThreads, StepsAreWrittenDownAsTheyWere) {
   const TestDirectory directory;
   Trial trial;
-  trial.training.steps = 50;
+  trial.training.run.steps = 50;
   trial.training.method = "sasg(topk(50%))";
   const TrainingResult result = run(trial, directory / ".");
   const auto steps = record::read_steps(directory / record::kStepsFile);
@@ -148,15 +146,15 @@ TEST(TrainingThreads, ResumedRunEndsWithTheModelOfOneThatWasNeverStopped) {
     Trial trial;
     trial.training.method = method;
     trial.training.batch = 4;
-    trial.training.steps = 60;
+    trial.training.run.steps = 60;
     const TrainingResult whole = run(trial);
 
     const TestDirectory directory;
-    trial.training.checkpoint_every = 25;
-    trial.training.steps = 57;  // so that steps behind the checkpoint have to be done again
+    trial.training.run.checkpoint_every = 25;
+    trial.training.run.steps = 57;  // so that steps behind the checkpoint have to be done again
     run(trial, directory / ".");
-    trial.training.steps = 60;
-    trial.training.resume = true;
+    trial.training.run.steps = 60;
+    trial.training.run.resume = true;
     const TrainingResult resumed = run(trial, directory / ".");
     EXPECT_EQ(resumed.resumed_from, 50u);
     EXPECT_EQ(resumed.model_hash, whole.model_hash) << method;
@@ -167,12 +165,12 @@ TEST(TrainingThreads, ResumedRunEndsWithTheModelOfOneThatWasNeverStopped) {
 TEST(TrainingThreads, CheckpointOfAnotherRunIsRefusedWithWhatDiffers) {
   const TestDirectory directory;
   Trial trial;
-  trial.training.steps = 10;
-  trial.training.checkpoint_every = 5;
-  trial.training.configuration = {{"seed", 1}, {"split", "iid"}};
+  trial.training.run.steps = 10;
+  trial.training.run.checkpoint_every = 5;
+  trial.training.run.configuration = {{"seed", 1}, {"split", "iid"}};
   run(trial, directory / ".");
-  trial.training.resume = true;
-  trial.training.configuration["seed"] = 2;
+  trial.training.run.resume = true;
+  trial.training.run.configuration["seed"] = 2;
   const std::string message = message_of<FileError>([&] { run(trial, directory / "."); });
   EXPECT_TRUE(message.ends_with("is of another run: seed was 1 and is 2")) << message;
 }
@@ -180,11 +178,11 @@ TEST(TrainingThreads, CheckpointOfAnotherRunIsRefusedWithWhatDiffers) {
 TEST(TrainingThreads, CheckpointWithoutAManifestIsNone) {
   const TestDirectory directory;
   Trial trial;
-  trial.training.steps = 10;
-  trial.training.checkpoint_every = 5;
+  trial.training.run.steps = 10;
+  trial.training.run.checkpoint_every = 5;
   run(trial, directory / ".");
   std::filesystem::remove(directory / "checkpoints/step-10/manifest.json");
-  trial.training.resume = true;
+  trial.training.run.resume = true;
   EXPECT_EQ(run(trial, directory / ".").resumed_from, 5u);
   std::filesystem::remove_all(directory / "checkpoints");
   EXPECT_EQ(run(trial, directory / ".").resumed_from, 0u);
@@ -198,8 +196,8 @@ TEST(TrainingThreads, StepsThatOverflowChangeNothingAndAreCounted) {
       std::move(data),
       {.loss = Loss::least_squares, .split = {data::Split::Kind::label}, .ranks = 2});
   const TestDirectory directory;
-  TrainingOptions training{.method = "natural", .steps = 3};
-  training.directory = directory / ".";
+  TrainingOptions training{.method = "natural", .run = {.steps = 3}};
+  training.run.directory = directory / ".";
   training.step_rule = parse_step_rule("0.1");
   run_communicators(2, [&](Communicator& communicator) {
     const TrainingResult result = train(communicator, experiment, training);
@@ -215,10 +213,10 @@ TEST(TrainingFiles, DianaSolvesMushroomsSplitByLabel) {
   const Experiment experiment(
       data::read_libsvm(path),
       {.l2 = parse_l2_rule("L/100"), .split = data::parse_split("label"), .ranks = 4});
-  TrainingOptions training{.method = "diana(natural)", .steps = 1200};
-  training.directory = directory / ".";
+  TrainingOptions training{.method = "diana(natural)", .run = {.steps = 1200}};
+  training.run.directory = directory / ".";
   training.step_facts = experiment.step_facts();
-  training.on_ready = [&](std::uint64_t) { return find_optimum(experiment.objective()).value; };
+  training.find_optimum = [&] { return find_optimum(experiment.objective()).value; };
   run_communicators(4, [&](Communicator& communicator) {
     const TrainingResult result = train(communicator, experiment, training);
     if (communicator.rank() == 0) {

@@ -9,18 +9,20 @@
 
 namespace gradwire::session {
 
-void LiveReport::show(const train::Report& report) {
+void LiveReport::show(const Report& report) {
   for (const std::string& note : report.notes) line_.say(method_ + ": " + note);
   if (!line_.is_due()) return;
-  std::string line = fmt::format("{}: {}/{}, {} left, loss {}", method_, report.step, steps_,
-                                 console::duration_text(report.seconds_left),
-                                 console::significant(report.loss, 3));
+  std::string line = fmt::format("{}: {}/{}, {} left", method_, report.step, steps_,
+                                 console::duration_text(report.seconds_left));
+  if (const auto loss = report.loss ? report.loss : report.metrics.loss) {
+    line += fmt::format(", loss {}", console::significant(*loss, 3));
+  }
   if (report.metrics.accuracy) {
     line += fmt::format(", accuracy {}%", console::fixed(100 * *report.metrics.accuracy, 1));
   }
-  line += fmt::format(
-      ", {} samples/s",
-      console::thousands(static_cast<std::uint64_t>(std::max(report.samples_per_second, 0.0))));
+  const double samples_per_second = report.steps_per_second * samples_per_step_;
+  line += fmt::format(", {} samples/s",
+                      console::thousands(static_cast<std::uint64_t>(samples_per_second)));
   if (workers_ > 1) {
     const double ratio = record::ring_bytes(report.parameters, workers_) *
                          static_cast<double>(report.step) / static_cast<double>(report.bytes_up);

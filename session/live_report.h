@@ -1,29 +1,35 @@
-// How a training run is doing, as a live line: step, loss, accuracy, speed, bytes, time left. For
+// The progress of a training run as a live line: step, loss, accuracy, speed, bytes, time left. For
 // one thread. The console must outlive it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "console/live_line.h"
-#include "record/run_record.h"
-#include "train/training.h"
+#include "session/rank/session.h"
 
 namespace gradwire::session {
 
 class LiveReport {
  public:
   LiveReport(const console::Console& console, std::string method, std::uint64_t steps,
-             std::size_t workers)
-      : line_(console), method_(std::move(method)), steps_(steps), workers_(workers) {}
+             std::size_t workers, double samples_per_step)
+      : line_(console),
+        method_(std::move(method)),
+        steps_(steps),
+        workers_(workers),
+        samples_per_step_(samples_per_step) {}
 
-  void show(const train::Report& report);
+  void show(const Report& report);
 
  private:
   console::LiveLine line_;
   std::string method_;
   std::uint64_t steps_;
   std::size_t workers_;
+  double samples_per_step_;
 };
 
 }  // namespace gradwire::session

@@ -12,7 +12,7 @@
 namespace gradwire::session {
 
 // Runs the workers of this process, a run after the other. What comes back is rank 0's; elsewhere
-// it means nothing. Writes run.json.
+// it means nothing. Writes run.json. Throws Stopped on all ranks.
 std::vector<FinishedRun> run_convex(const TrainOptions& options, std::span<const RunPlan> plans,
                                     const launch::Placement& placement,
                                     const console::Console& console);

@@ -3,23 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "gradwire/core/machine_threads.h"
 #include "gradwire/core/usage_error.h"
 #include "gradwire/method/parsed_method.h"
-#include "launch/stop_request.h"
-#include "launch/workers.h"
 #include "record/hash_text.h"
-#include "record/machine.h"
-#include "record/run_record.h"
-#include "record/step_log.h"
-#include "session/finished_runs.h"
-#include "session/live_report.h"
+#include "record/json_file.h"
+#include "session/train_series.h"
 #include "train/model.h"
 #include "train/training.h"
 
@@ -107,83 +100,56 @@ train::RecordedSteps recorded_steps(const TrainOptions& options, std::uint64_t s
                                recorded.steps.back(), steps, steps - 1));
 }
 
-train::TrainingOptions training_options(const TrainOptions& options, const RunPlan& plan,
-                                        const train::Task& task) {
-  const std::uint64_t steps = steps_of(options, task);
-  const std::uint64_t evaluate_every = options.network.evaluate_every.value_or(
-      std::min(task.steps_per_epoch(), std::max<std::uint64_t>(steps / kEvaluationsLeast, 1)));
-  return {.method = plan.method,
-          .exchange = {.topology = options.workers.topology(),
-                       .server = options.workers.server_rank(),
-                       .server_contributes = !options.workers.dedicated_server},
-          .steps = steps,
-          .evaluate_every = evaluate_every,
-          .record_gradients = recorded_steps(options, steps),
-          .directory = plan.directory,
-          .checkpoint_every = options.checkpoint_every.value_or(evaluate_every),
-          .checkpoints_kept = options.network.keep,
-          .resume = options.resume,
-          .configuration = same_configuration(options, plan.method, task, steps),
-          .wants_stop = launch::StopRequest::is_made};
-}
-
-// One run on rank 0, and its record.
-class FirstRank {
+// The trainer of one task.
+class NetworkTrainer final : public Trainer {
  public:
-  FirstRank(const TrainOptions& options, const train::Task& task,
-            const launch::Placement& placement, const console::Console& console)
-      : options_(options), task_(task), placement_(placement), console_(console) {}
+  NetworkTrainer(const TrainOptions& options, const train::Task& task)
+      : options_(options),
+        task_(task),
+        steps_(steps_of(options, task)),
+        evaluate_every_(options.network.evaluate_every.value_or(std::min(
+            task.steps_per_epoch(), std::max<std::uint64_t>(steps_ / kEvaluationsLeast, 1)))),
+        recorded_(recorded_steps(options, steps_)) {}
 
-  // Nothing where the run was stopped.
-  std::optional<FinishedRun> run(Communicator& communicator, train::TrainingOptions training) {
-    LiveReport live(console_, training.method, training.steps, placement_.size);
-    training.on_ready = [&](std::uint64_t resumed_from) {
-      prepare_directory(training.directory, options_, resumed_from, training.configuration);
-    };
-    training.on_report = [&](const train::Report& report) { live.show(report); };
-    train::TrainingResult result = train::train(communicator, task_, training);
-    if (result.steps_done < training.steps) {
-      stopped_ = fmt::format("stopped after step {} of {}; the checkpoint is in {}",
-                             result.steps_done, training.steps, training.directory.string());
-      return std::nullopt;
-    }
-    FinishedRun run{.directory = training.directory,
-                    .record = make_record(training, result),
-                    .steps = std::move(result.steps)};
-    record::add_totals(run.steps, run.record);
-    record::write_run(training.directory / record::kRunFile, run.record);
-    return run;
+  RunOptions run_options(const RunPlan& plan) const override {
+    return {.steps = steps_,
+            .checkpoint_every = options_.checkpoint_every.value_or(evaluate_every_),
+            .configuration = same_configuration(options_, plan.method, task_, steps_)};
   }
 
-  // What happened to a run that was stopped.
-  const std::string& stopped() const { return stopped_; }
+  double samples_per_step() const override {
+    return static_cast<double>(task_.source->size(data::Part::train)) /
+           static_cast<double>(task_.steps_per_epoch());
+  }
+
+  void check(Communicator& communicator, const RunPlan& plan) const override {
+    train::check_training(communicator, task_, training_options(plan, run_options(plan)));
+  }
+
+  Trained train(Communicator& communicator, const RunPlan& plan,
+                const RunOptions& run) const override {
+    return {.result = train::train(communicator, task_, training_options(plan, run)),
+            .facts = {{"steps_per_epoch", task_.steps_per_epoch()},
+                      {"train_samples", task_.source->size(data::Part::train)},
+                      {"test_samples", task_.source->size(data::Part::test)}}};
+  }
 
  private:
-  record::RunRecord make_record(const train::TrainingOptions& training,
-                                const train::TrainingResult& result) const {
-    Json configuration = training.configuration;
-    configuration["steps_per_epoch"] = task_.steps_per_epoch();
-    configuration["train_samples"] = task_.source->size(data::Part::train);
-    configuration["test_samples"] = task_.source->size(data::Part::test);
-    configuration["topology"] = name(result.topology);
-    configuration["transport"] = name(placement_.transport);
-    configuration["resumed_from"] = result.resumed_from;
-    return {.method = result.method,
-            .workers = placement_.size,
-            .steps = training.steps,
-            .parameters = result.parameters,
-            .final = result.final,
-            .model_hash = result.model_hash,
-            .configuration = std::move(configuration),
-            .version = GRADWIRE_VERSION,
-            .machine = record::describe_machine()};
+  train::TrainingOptions training_options(const RunPlan& plan, const RunOptions& run) const {
+    return {.method = plan.method,
+            .exchange = {.topology = options_.workers.topology(),
+                         .server = options_.workers.server_rank(),
+                         .server_contributes = !options_.workers.dedicated_server},
+            .evaluate_every = evaluate_every_,
+            .record_gradients = recorded_,
+            .run = run};
   }
 
   const TrainOptions& options_;
   const train::Task& task_;
-  const launch::Placement& placement_;
-  const console::Console& console_;
-  std::string stopped_;
+  const std::uint64_t steps_;
+  const std::uint64_t evaluate_every_;
+  const train::RecordedSteps recorded_;
 };
 
 }  // namespace
@@ -198,35 +164,7 @@ std::vector<FinishedRun> run_network(const TrainOptions& options, std::span<cons
     throw UsageError("--context and --words are for text, and " + source->name() + " is none");
   }
   const train::Task task(source, task_options(options, placement, is_text));
-  recorded_steps(options, steps_of(options, task));  // refused before workers meet
-  FirstRank first(options, task, placement, console);
-  std::vector<FinishedRun> runs;
-  std::atomic<bool> is_stopped = false;
-  launch::run_workers(options.workers, placement, options.seed, [&](Communicator& communicator) {
-    if (plans.size() > 1) {  // none is done in vain because another one cannot be
-      for (const RunPlan& plan : plans) {
-        train::check_training(communicator, task, training_options(options, plan, task));
-      }
-    }
-    for (const RunPlan& plan : plans) {
-      const auto training = training_options(options, plan, task);
-      if (options.resume && take_finished(communicator, plan.directory, training.configuration,
-                                          training.steps, runs)) {
-        continue;
-      }
-      if (communicator.rank() != 0) {
-        const auto result = train::train(communicator, task, training);
-        if (result.steps_done < training.steps) is_stopped = true;
-      } else if (auto run = first.run(communicator, training)) {
-        runs.push_back(std::move(*run));
-      } else {
-        is_stopped = true;
-      }
-      if (is_stopped) return;
-    }
-  });
-  if (is_stopped) throw launch::Stopped(first.stopped());
-  return runs;
+  return run_series(NetworkTrainer(options, task), options, plans, placement, console);
 }
 
 }  // namespace gradwire::session

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "console/shell_word.h"
 #include "launch/launch.h"
@@ -30,9 +29,7 @@ std::vector<FinishedRun> run_plans(const TrainOptions& options, std::span<const 
                                    const launch::Placement& placement,
                                    const std::vector<std::string>& arguments,
                                    const console::Console& console) {
-  // Convex runs have no checkpoint unless one is asked for: Ctrl-C ends them as usual.
-  std::optional<launch::StopRequest> stop;
-  if (!options.is_convex()) stop.emplace();
+  const launch::StopRequest stop;
   for (const RunPlan& plan : plans) check_directory(plan.directory, options);
   if (placement.role == launch::Role::starter) {
     launch::launch_workers({.arguments = arguments,

@@ -87,9 +87,9 @@ std::span<float> Learner::gradient(std::size_t parameter) {
   return model_->gradients().subspan(which.first, which.elements);
 }
 
-Learner::Step Learner::step(Method& method, std::uint64_t step, const TakeGradient& take_own) {
+session::StepDone Learner::step(Method& method, std::uint64_t step, const TakeGradient& take_own) {
   const auto start = Clock::now();
-  Step done;
+  session::StepDone done;
   done.record.step = step + 1;
   done.record.learning_rate = rates_.at(step);
   take_step(method, step, take_own, done);
@@ -98,7 +98,7 @@ Learner::Step Learner::step(Method& method, std::uint64_t step, const TakeGradie
 }
 
 void Learner::take_step(Method& method, std::uint64_t step, const TakeGradient& take_own,
-                        Step& done) {
+                        session::StepDone& done) {
   record::StepRecord& record = done.record;
   const MethodTraits traits = method.traits();
   double old_gradient_seconds = 0;

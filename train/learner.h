@@ -11,7 +11,7 @@
 
 #include "data/sampler.h"
 #include "gradwire/method/method.h"
-#include "record/step_log.h"
+#include "session/rank/trainee.h"
 #include "train/model.h"
 #include "train/optimiser.h"
 #include "train/task.h"
@@ -27,13 +27,9 @@ class Learner {
   // As a method takes them.
   std::vector<MethodTensor> tensors() const;
 
-  struct Step {
-    record::StepRecord record;  // the counts are this rank's own
-    record::Tally tally;
-  };
   // A step of all ranks; the first is step 0. `take_own`, if there is one, gets this rank's own
   // gradients in the order of the tensors, before the method has them.
-  Step step(Method& method, std::uint64_t step, const TakeGradient& take_own = {});
+  session::StepDone step(Method& method, std::uint64_t step, const TakeGradient& take_own = {});
 
   // |x^t - x^(t-1)|^2 of the last step that moved the model; only for methods that want parameters.
   double moved_squared() const { return moved_squared_; }
@@ -42,7 +38,8 @@ class Learner {
  private:
   class Submission;
 
-  void take_step(Method& method, std::uint64_t step, const TakeGradient& take_own, Step& done);
+  void take_step(Method& method, std::uint64_t step, const TakeGradient& take_own,
+                 session::StepDone& done);
   // Adds the gradient of all parts of the step's batch to the model's.
   Score learn(std::uint64_t step, const Model::Ready& ready);
   Score learn_part(std::uint64_t step, std::uint32_t part, const Model::Ready& ready);

@@ -117,7 +117,7 @@ void run(std::uint64_t steps) {
   std::vector<double> trainer_laps, bare_laps, plain_laps, ratios;
   Clock::time_point lap_start;
   std::uint64_t lap_step = 0;
-  const auto on_report = [&](const Report& report) {
+  const auto on_report = [&](const session::Report& report) {
     const double trainer_lap =
         seconds_since(lap_start) / static_cast<double>(report.step - lap_step);
     const double bare_lap = bare.lap();
@@ -133,8 +133,9 @@ void run(std::uint64_t steps) {
   };
   InProcessWorld world(1);
   Communicator communicator(world.join(0), {});
-  train(communicator, task,
-        {.method = "none", .steps = steps, .directory = directory, .on_report = on_report});
+  train(
+      communicator, task,
+      {.method = "none", .run = {.steps = steps, .directory = directory, .on_report = on_report}});
   communicator.close();
   std::filesystem::remove_all(directory);
 

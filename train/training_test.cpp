@@ -25,17 +25,19 @@ std::shared_ptr<const data::Source> images() {
 
 struct Trial {
   TaskOptions task = {.model = "mlp(hidden=16)", .ranks = 4, .batch = 16};
-  TrainingOptions training = {.method = "none", .steps = 12, .checkpoint_every = 4};
+  TrainingOptions training = {.method = "none", .run = {.steps = 12, .checkpoint_every = 4}};
   std::uint64_t stop_after = 0;  // steps; 0: never
 };
 
 // Rank 0's result.
 TrainingResult run(Trial trial, const std::filesystem::path& directory) {
   const Task task(images(), trial.task);
-  trial.training.directory = directory;
+  trial.training.run.directory = directory;
   TrainingResult first;
   std::atomic<std::uint64_t> meetings = 0;
-  trial.training.wants_stop = [&] { return trial.stop_after > 0 && ++meetings > trial.stop_after; };
+  trial.training.run.wants_stop = [&] {
+    return trial.stop_after > 0 && ++meetings > trial.stop_after;
+  };
   run_communicators(trial.task.ranks, [&](Communicator& communicator) {
     TrainingResult own = train(communicator, task, trial.training);
     if (communicator.rank() == 0) first = std::move(own);
@@ -56,7 +58,7 @@ Trial with_method(const char* method) {
 
 TEST(TrainingThreads, ANetworkLearns) {
   Trial trial = with_method("natural");
-  trial.training.steps = 200;
+  trial.training.run.steps = 200;
   const TrainingResult result = run(trial);
   EXPECT_GT(*result.final.accuracy, 0.3);  // by chance 0.1
   EXPECT_LT(*result.steps.back().metrics.loss, *result.steps.front().metrics.loss);
@@ -90,8 +92,8 @@ TEST(TrainingThreads, ARunThatGoesOnEndsWithTheBytesOfOneThatNeverStopped) {
     trial.task.optimiser = parse_optimiser(each.optimiser);
     if (std::string(each.model).starts_with("resnet")) {
       trial.task.batch = 4;
-      trial.training.steps = 4;
-      trial.training.checkpoint_every = 2;
+      trial.training.run.steps = 4;
+      trial.training.run.checkpoint_every = 2;
     }
     const TrainingResult whole = run(trial);
 
@@ -99,8 +101,8 @@ TEST(TrainingThreads, ARunThatGoesOnEndsWithTheBytesOfOneThatNeverStopped) {
     Trial interrupted = trial;
     interrupted.stop_after = 6;
     const TrainingResult part = run(interrupted, directory / ".");
-    EXPECT_LT(part.steps_done, trial.training.steps) << each.method;
-    trial.training.resume = true;
+    EXPECT_LT(part.steps_done, trial.training.run.steps) << each.method;
+    trial.training.run.resume = true;
     const TrainingResult rest = run(trial, directory / ".");
     EXPECT_EQ(rest.resumed_from, part.steps_done) << each.method;
     EXPECT_EQ(rest.model_hash, whole.model_hash) << each.method;
@@ -116,8 +118,8 @@ TEST(TrainingThreads, ARunThatGoesOnEndsWithTheBytesOfOneThatNeverStopped) {
 TEST(TrainingThreads, TheLastCheckpointsAndTheBestOneAreKept) {
   const TestDirectory directory;
   Trial trial;
-  trial.training.steps = 20;
-  trial.training.checkpoint_every = 2;
+  trial.training.run.steps = 20;
+  trial.training.run.checkpoint_every = 2;
   trial.training.evaluate_every = 2;
   const TrainingResult result = run(trial, directory / ".");
   std::uint64_t best = 0;
@@ -149,7 +151,7 @@ TEST(TrainingThreads, AccumulatedBatchesAreOneLargeBatch) {
 TEST(TrainingThreads, UnevenShardsGiveEqualStepsAndAWeightedMean) {
   Trial trial;
   trial.task.split = data::parse_split("dirichlet(0.05)");
-  trial.training.steps = 60;
+  trial.training.run.steps = 60;
   const TrainingResult uneven = run(trial);
   EXPECT_EQ(uneven.steps.size(), 60u);
   trial.task.split = data::parse_split("iid");
@@ -170,8 +172,8 @@ TEST(TrainingThreads, RunningStatisticsAreAveragedAndTheirBytesCounted) {
   Trial trial;
   trial.task.model = "resnet18(width=4)";
   trial.task.batch = 2;
-  trial.training.steps = 2;
-  trial.training.checkpoint_every = 0;
+  trial.training.run.steps = 2;
+  trial.training.run.checkpoint_every = 0;
   const TrainingResult result = run(trial);
   EXPECT_GT(result.steps[1].traffic.bytes_sent,
             result.steps[0].traffic.bytes_sent);  // only the last is evaluated
@@ -189,10 +191,10 @@ TEST(TrainingThreads, WhatTraitsForbidIsRefused) {
 TEST(TrainingThreads, OtherOptionsDoNotGoOn) {
   const TestDirectory directory;
   Trial trial;
-  trial.training.configuration = {{"batch", 16}};
+  trial.training.run.configuration = {{"batch", 16}};
   run(trial, directory / ".");
-  trial.training.resume = true;
-  trial.training.configuration = {{"batch", 32}};
+  trial.training.run.resume = true;
+  trial.training.run.configuration = {{"batch", 32}};
   EXPECT_THROW(run(trial, directory / "."), Error);
 }
 
@@ -212,7 +214,7 @@ std::set<std::string> names_in(const std::filesystem::path& directory) {
 TEST(TrainingThreads, RecordedGradientsAreThoseThatMoveTheModel) {
   const TestDirectory directory;
   Trial trial;
-  trial.training.steps = 1;
+  trial.training.run.steps = 1;
   trial.training.record_gradients = {.steps = {0}};
   run(trial, directory / ".");
   std::vector<double> mean;
@@ -254,7 +256,7 @@ TEST(TrainingThreads, ARunThatGoesOnRecordsTheSameGradients) {
   Trial interrupted = trial;
   interrupted.stop_after = 6;
   EXPECT_LT(run(interrupted, parts / ".").steps_done, 11u);
-  trial.training.resume = true;
+  trial.training.run.resume = true;
   run(trial, parts / ".");
   EXPECT_EQ(names_in(parts / kGradientFiles), names_in(whole / kGradientFiles));
   for (const char* name : {"step0000_worker1", "step0003_worker3", "step0011_worker0"}) {
@@ -266,8 +268,8 @@ TEST(TrainingThreads, GradientsOfStepsThatAreOverCannotBeRecorded) {
   const TestDirectory directory;
   Trial trial;
   run(trial, directory / ".");
-  trial.training.resume = true;
-  trial.training.steps = 14;
+  trial.training.run.resume = true;
+  trial.training.run.steps = 14;
   trial.training.record_gradients = {.steps = {13}};
   run(trial, directory / ".");
   trial.training.record_gradients = {.steps = {1}};
@@ -278,7 +280,7 @@ TEST(TrainingThreads, AServerWithoutSamplesHasNoGradientToRecord) {
   const TestDirectory directory;
   Trial trial;
   trial.task.dedicated_server = 0;
-  trial.training.steps = 1;
+  trial.training.run.steps = 1;
   trial.training.exchange = {
       .topology = Topology::server, .server = 0, .server_contributes = false};
   trial.training.record_gradients = {.steps = {0}};

@@ -1,15 +1,14 @@
-#include "train/checkpoint.h"
+#include "train/learner_files.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "gradwire/file/file_failure.h"
 #include "gradwire/method/state.h"
 #include "gradwire/method/state_file.h"
 #include "gradwire/wire/frame.h"
-#include "record/checkpoint_directory.h"
 #include "record/fields.h"
 #include "record/hash_text.h"
 
@@ -76,12 +75,12 @@ void load_model(const std::filesystem::path& path, Learner& learner) {
   }
 }
 
-MethodState statistics_state(Learner& learner, const Communicator& communicator) {
+MethodState statistics_state(Learner& learner, std::size_t rank, std::size_t ranks) {
   const std::span<const float> own = learner.model().statistics();
   MethodState state;
   state.spec = learner.model().spec();
-  state.rank = communicator.rank();
-  state.ranks = communicator.size();
+  state.rank = rank;
+  state.ranks = ranks;
   state.tensors = {{kStatistics, {own.size()}}};
   state.arrays = {{kStatistics, kStatistics, Sharing::worker, 0, {own.begin(), own.end()}}};
   return state;
@@ -96,25 +95,7 @@ void load_statistics(const std::filesystem::path& path, Learner& learner) {
   std::ranges::copy(array->values, learner.model().statistics().begin());
 }
 
-Json optional_step(const std::optional<std::uint64_t>& step) { return step ? Json(*step) : Json(); }
-
-Progress progress_of(const Json& manifest, std::uint64_t step) {
-  Progress progress{.step = step,
-                    .metrics = record::metrics_from(record::field<Json>(manifest, "metrics")),
-                    .best = record::metrics_from(record::field<Json>(manifest, "best"))};
-  const Json best_step = record::field<Json>(manifest, "best_step");
-  if (!best_step.is_null())
-    progress.best_step = record::field<std::uint64_t>(manifest, "best_step");
-  return progress;
-}
-
 }  // namespace
-
-bool is_better(const record::Metrics& metrics, const record::Metrics& than, bool by_accuracy) {
-  if (by_accuracy && metrics.accuracy != than.accuracy) return metrics.accuracy > than.accuracy;
-  if (!metrics.test_loss || !than.test_loss) return metrics.test_loss.has_value();
-  return *metrics.test_loss < *than.test_loss;
-}
 
 std::uint64_t replica_hash(Learner& learner) {
   std::uint64_t hash = learner.optimiser().steps();
@@ -124,46 +105,29 @@ std::uint64_t replica_hash(Learner& learner) {
   return hash;
 }
 
-void save_checkpoint(Communicator& communicator, const CheckpointOptions& options, Learner& learner,
-                     const Method& method, const Progress& progress) {
-  const auto place = record::begin_checkpoint(options.directory, progress.step);
-  save_method(method, place, communicator.rank(), communicator.size());
+Json save_learner(const std::filesystem::path& directory, std::size_t rank, std::size_t ranks,
+                  Learner& learner) {
   if (!learner.model().statistics().empty()) {
-    write_state(place / statistics_file(communicator.rank(), communicator.size()),
-                statistics_state(learner, communicator));
+    write_state(directory / statistics_file(rank, ranks), statistics_state(learner, rank, ranks));
   }
-  if (communicator.rank() == 0) write_state(place / kModel, model_state(learner));
-  communicator.barrier();
-  if (communicator.rank() != 0) return;
-  record::complete_checkpoint(place, progress.step, options.configuration,
-                              {{"optimiser_steps", learner.optimiser().steps()},
-                               {"moved_squared", learner.moved_squared()},
-                               {"replica_hash", record::hash_text(replica_hash(learner))},
-                               {"metrics", record::to_json(progress.metrics)},
-                               {"best_step", optional_step(progress.best_step)},
-                               {"best", record::to_json(progress.best)}});
-  record::remove_old_checkpoints(options.directory, options.kept, progress.best_step);
+  if (rank == 0) write_state(directory / kModel, model_state(learner));
+  return {{"optimiser_steps", learner.optimiser().steps()},
+          {"moved_squared", learner.moved_squared()},
+          {"replica_hash", record::hash_text(replica_hash(learner))}};
 }
 
-std::optional<Progress> load_checkpoint(Communicator& communicator,
-                                        const CheckpointOptions& options, Learner& learner,
-                                        Method& method) {
-  const auto found = record::whole_checkpoints(options.directory);
-  if (found.empty()) return std::nullopt;
-  const std::filesystem::path& place = found.back().place;
-  const Json manifest = record::read_manifest(found.back(), options.configuration);
-  load_model(place / kModel, learner);
+void load_learner(const std::filesystem::path& directory, const Json& manifest, std::size_t rank,
+                  std::size_t ranks, Learner& learner) {
+  load_model(directory / kModel, learner);
   if (!learner.model().statistics().empty()) {
-    load_statistics(place / statistics_file(communicator.rank(), communicator.size()), learner);
+    load_statistics(directory / statistics_file(rank, ranks), learner);
   }
-  load_method(method, place, communicator.rank(), communicator.size());
   learner.optimiser().set_steps(record::field<std::uint64_t>(manifest, "optimiser_steps"));
   learner.set_moved_squared(record::field<double>(manifest, "moved_squared"));
   if (record::hash_text(replica_hash(learner)) !=
       record::field<std::string>(manifest, "replica_hash")) {
-    fail_file(place / kModel, "is not the model that the manifest names");
+    fail_file(directory / kModel, "is not the model that the manifest names");
   }
-  return progress_of(manifest, found.back().step);
 }
 
 }  // namespace gradwire::train

@@ -1,0 +1,84 @@
+// A session: one rank's run of anything that can be trained, until all steps are done or somebody
+// asks to stop. Steps, meetings of the ranks, comparisons of their models, evaluations, checkpoints
+// and the step log are the same for every trainee.
+//
+// Ranks meet about twice a second, and where the model is evaluated or saved. At a meeting they add
+// up their counts, rank 0 writes steps.jsonl, and all ranks learn whether one of them wants to
+// stop. All ranks hold the same model; they compare it at evaluations and checkpoints.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gradwire/collective/communicator.h"
+#include "gradwire/method/method.h"
+#include "record/json_file.h"
+#include "record/metrics.h"
+#include "record/step_records.h"
+#include "session/rank/trainee.h"
+
+namespace gradwire::session {
+
+// The progress of a run, for people.
+struct Report {
+  std::uint64_t step = 0;  // steps done
+  std::uint64_t parameters = 0;
+  std::optional<double> loss = {};  // the mean since the last report, where it is known
+  record::Metrics metrics = {};     // of the last evaluation
+  std::uint64_t bytes_up = 0;       // since the beginning of the run, the mean over the workers
+  double steps_per_second = 0;      // since the last report
+  double seconds_left = 0;
+  std::vector<std::string> notes = {};  // of the method, since the last report
+};
+
+struct RunOptions {
+  std::uint64_t steps = 1000;
+  // Whether the model is evaluated after so many steps. After the last one it always is.
+  std::function<bool(std::uint64_t step)> is_evaluated = {};
+
+  std::filesystem::path directory = {};  // of the run; must exist when on_ready returns
+  std::uint64_t checkpoint_every = 0;    // steps; 0: only when the run is stopped
+  std::size_t checkpoints_kept = 2;      // and the best one
+  bool resume = false;                   // continue after the newest checkpoint, if there is one
+  record::Json configuration = {};       // a resumed run must have the same
+
+  // Asked at meetings, on every rank. The run stops with a checkpoint when one rank says yes.
+  std::function<bool()> wants_stop = {};
+
+  // Rank 0 only: when everything was checked and nothing was written yet, with the number of steps
+  // that an earlier process did; and at meetings.
+  std::function<void(std::uint64_t resumed_from)> on_ready = {};
+  std::function<void(const Report& report)> on_report = {};
+};
+
+struct RunResult {
+  std::string method = {};  // the canonical spec
+  Topology topology = Topology::automatic;
+  std::uint64_t parameters = 0;
+  std::uint64_t resumed_from = 0;  // 0: from the start
+  std::uint64_t steps_done = 0;    // fewer than asked for: the run was stopped
+  record::Metrics final = {};      // of the last evaluation
+  // Rank 0 only: every step, those before a resumption included.
+  std::vector<record::StepRecord> steps = {};
+
+  // Of the trainee's kind, which adds them.
+  record::Metrics start = {};   // before the first step, where it is known; rank 0 only
+  std::string model_hash = {};  // of the model that a finished run leaves
+};
+
+// All ranks call it. Throws Error where ranks differ, what the method and the trainee throw,
+// FileError and PeerError.
+RunResult run_session(Communicator& communicator, Method& method, Trainee& trainee,
+                      const RunOptions& options);
+
+// Whether `step` is a multiple of `every`; never where that is 0.
+inline bool is_due(std::uint64_t step, std::uint64_t every) {
+  return every > 0 && step % every == 0;
+}
+
+}  // namespace gradwire::session

@@ -1,0 +1,99 @@
+#include "session/train_series.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include "launch/stop_request.h"
+#include "launch/workers.h"
+#include "record/machine.h"
+#include "record/run_record.h"
+#include "record/step_log.h"
+#include "session/finished_runs.h"
+#include "session/live_report.h"
+
+namespace gradwire::session {
+namespace {
+
+// Rank 0 writes down a run that is finished.
+FinishedRun record_run(Trained trained, const RunOptions& run, const launch::Placement& placement) {
+  RunResult& result = trained.result;
+  record::Json configuration = run.configuration;
+  configuration.update(trained.facts);
+  configuration["topology"] = name(result.topology);
+  configuration["transport"] = name(placement.transport);
+  configuration["resumed_from"] = result.resumed_from;
+  FinishedRun finished{.directory = run.directory,
+                       .record = {.method = result.method,
+                                  .workers = placement.size,
+                                  .steps = run.steps,
+                                  .parameters = result.parameters,
+                                  .start = result.start,
+                                  .final = result.final,
+                                  .model_hash = result.model_hash,
+                                  .configuration = std::move(configuration),
+                                  .version = GRADWIRE_VERSION,
+                                  .machine = record::describe_machine()},
+                       .steps = std::move(result.steps)};
+  record::add_totals(finished.steps, finished.record);
+  record::write_run(run.directory / record::kRunFile, finished.record);
+  return finished;
+}
+
+}  // namespace
+
+std::vector<FinishedRun> run_series(const Trainer& trainer, const TrainOptions& options,
+                                    std::span<const RunPlan> plans,
+                                    const launch::Placement& placement,
+                                    const console::Console& console) {
+  std::vector<FinishedRun> runs;
+  std::string stopped;  // rank 0's message
+  std::atomic<bool> is_stopped = false;
+
+  // Whether the run was finished, now or earlier.
+  const auto finish = [&](Communicator& communicator, const RunPlan& plan) {
+    RunOptions run = trainer.run_options(plan);
+    if (options.resume &&
+        take_finished(communicator, plan.directory, run.configuration, run.steps, runs)) {
+      return true;
+    }
+    LiveReport live(console, plan.method, run.steps, placement.size, trainer.samples_per_step());
+    run.directory = plan.directory;
+    run.checkpoints_kept = options.network.keep;
+    run.resume = options.resume;
+    run.wants_stop = launch::StopRequest::is_made;
+    run.on_ready = [&](std::uint64_t resumed_from) {
+      prepare_directory(plan.directory, options, resumed_from, run.configuration);
+    };
+    run.on_report = [&](const Report& report) { live.show(report); };
+    Trained trained = trainer.train(communicator, plan, run);
+    const std::uint64_t steps_done = trained.result.steps_done;
+    const bool is_first = communicator.rank() == 0;
+    if (steps_done < run.steps) {
+      if (is_first) {
+        stopped = fmt::format("stopped after step {} of {}; the checkpoint is in {}", steps_done,
+                              run.steps, plan.directory.string());
+      }
+      return false;
+    }
+    if (is_first) runs.push_back(record_run(std::move(trained), run, placement));
+    return true;
+  };
+
+  launch::run_workers(options.workers, placement, options.seed, [&](Communicator& communicator) {
+    if (plans.size() > 1) {  // none is done in vain because another one cannot be
+      for (const RunPlan& plan : plans) trainer.check(communicator, plan);
+    }
+    for (const RunPlan& plan : plans) {
+      if (finish(communicator, plan)) continue;
+      is_stopped = true;
+      return;
+    }
+  });
+  if (is_stopped) throw launch::Stopped(stopped);
+  return runs;
+}
+
+}  // namespace gradwire::session
