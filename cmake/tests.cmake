@@ -14,6 +14,7 @@ function(add_room_test name room)
     return()
   endif()
   add_executable(${name} ${sources})
+  light(${name})
   target_link_libraries(${name} PRIVATE gradwire ${dependencies} ${ARGN} Eigen3::Eigen
                                         GTest::gtest_main)
 
