@@ -14,6 +14,7 @@
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/usage_error.h"
 #include "gradwire/transport/transport.h"
+#include "gradwire/version.h"
 #include "launch/exit_codes.h"
 #include "launch/stop_request.h"
 

@@ -4,6 +4,7 @@
 
 #include "cli/test_program.h"
 #include "gradwire/file/test_directory.h"
+#include "gradwire/version.h"
 #include "gtest/gtest.h"
 
 namespace gradwire::cli {

@@ -23,6 +23,7 @@ target_sources(gradwire PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} 
   gradwire/file/gw_file.h
   gradwire/file/gw_format.h
   gradwire/file/npy.h
+  gradwire/file/one_shot.h
   gradwire/file/tensor.h
   gradwire/file/tensor_file.h
   gradwire/method/method.h
@@ -41,6 +42,8 @@ target_sources(gradwire PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} 
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gradwire)
 install(TARGETS gradwire EXPORT gradwire FILE_SET HEADERS)
+install(FILES ${PROJECT_BINARY_DIR}/include/gradwire/version.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gradwire)
 install(EXPORT gradwire NAMESPACE gradwire:: FILE gradwire-targets.cmake DESTINATION ${package_dir})
 if(TARGET gradwire_cli)
   install(TARGETS gradwire_cli)
@@ -51,3 +54,12 @@ configure_file(cmake/gradwire-config.cmake.in gradwire-config.cmake @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/gradwire-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/gradwire-config-version.cmake
         DESTINATION ${package_dir})
+
+# gradwire.pc, for builds without CMake. The library is static: --libs names what it links, too.
+set(pkg_requires "libhwy libxxhash")
+if(mpi_FOUND)
+  string(APPEND pkg_requires " mpi-c")
+endif()
+configure_file(cmake/gradwire.pc.in gradwire.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/gradwire.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -11,7 +11,6 @@ room_sources(sources python/native)
 pybind11_add_module(python_native MODULE NO_EXTRAS ${sources})
 target_link_libraries(python_native PRIVATE gradwire record)
 target_link_options(python_native PRIVATE -Wl,--as-needed)  # MPI is not for plug-ins
-target_compile_definitions(python_native PRIVATE GRADWIRE_VERSION="${PROJECT_VERSION}")
 set_target_properties(python_native PROPERTIES OUTPUT_NAME _native
                       LIBRARY_OUTPUT_DIRECTORY ${package_out})
 

@@ -127,7 +127,8 @@ set(script_tests include_table include_table_test links links_test names names_t
 if(TARGET gradwire_cli AND NOT GRADWIRE_SANITIZE)
   add_test(NAME consumer_test
            COMMAND tests/consumer_test.sh ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER})
-  list(APPEND script_tests consumer_test)
+  add_test(NAME subproject_test COMMAND tests/subproject_test.sh ${CMAKE_CXX_COMPILER})
+  list(APPEND script_tests consumer_test subproject_test)
 endif()
 
 set_tests_properties(${script_tests} PROPERTIES WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

@@ -18,6 +18,7 @@
 #include "gradwire/file/gw_file.h"
 #include "gradwire/file/gw_format.h"
 #include "gradwire/file/npy.h"
+#include "gradwire/file/one_shot.h"
 #include "gradwire/file/tensor.h"
 #include "gradwire/file/tensor_file.h"
 #include "gradwire/method/method.h"
@@ -30,4 +31,5 @@
 #include "gradwire/transport/in_process.h"
 #include "gradwire/transport/mpi.h"
 #include "gradwire/transport/transport.h"
+#include "gradwire/version.h"
 #include "gradwire/wire/frame.h"

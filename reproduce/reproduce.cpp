@@ -7,6 +7,7 @@
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/usage_error.h"
 #include "gradwire/file/file_failure.h"
+#include "gradwire/version.h"
 #include "record/machine.h"
 #include "reproduce/workbench.h"
 

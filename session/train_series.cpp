@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "gradwire/version.h"
 #include "launch/stop_request.h"
 #include "launch/workers.h"
 #include "record/machine.h"

@@ -1,6 +1,7 @@
 #include "gradwire/collective/communicator.h"
 
 #include "gradwire/collective/progress.h"
+#include "gradwire/version.h"
 #include "gradwire/wire/frame.h"
 
 namespace gradwire {

@@ -120,9 +120,9 @@ class GlooOperation {
   void begin(std::size_t bytes) {
     const int peer = static_cast<int>(connection_.peer);
     if (direction_ == GlooDirection::send) {
-      if (!connection_.given_up.empty()) forget_sent(connection_);
+      if (!connection_.abandoned.empty()) forget_sent(connection_);
       buffer_.send(peer, slot_, 0, bytes);
-    } else if (connection_.given_up.empty() || !take_over(connection_, slot_, buffer_)) {
+    } else if (connection_.abandoned.empty() || !take_over(connection_, slot_, buffer_)) {
       buffer_.recv(peer, slot_, 0, bytes);
     }
   }

@@ -1,5 +1,6 @@
 // gradwire._native: the library as the Python package calls it. Tensors come as addresses of their
 // floats, so that nothing here depends on the installed torch; the package keeps them alive.
+#include "gradwire/version.h"
 #include "python/native/bindings.h"
 
 PYBIND11_MODULE(_native, module) {

@@ -5,6 +5,7 @@
 
 #include "gradwire/collective/rank_sums.h"
 #include "gradwire/core/error.h"
+#include "gradwire/version.h"
 #include "record/json_file.h"
 #include "record/machine.h"
 
