@@ -33,7 +33,7 @@ TEST(MethodMemoryThreads, MethodsHoldWhatTheListingSays) {
   for (const MethodExample& example : example_methods()) {
     SCOPED_TRACE(example.spec);
     // Owners show on scatter. lgc has none, and is tested in its own room.
-    if (!example.topologies.contains(name(Topology::scatter))) continue;
+    if (example.topologies.find(name(Topology::scatter)) == std::string::npos) continue;
     run_communicators(kRanks, [&](Communicator& communicator) {
       TestWorker worker(communicator, example.spec, {.topology = Topology::scatter}, one_matrix());
       for (std::uint64_t step = 0; step < 3; ++step) worker.step(step);
