@@ -60,6 +60,7 @@ set(pkg_requires "libhwy libxxhash")
 if(mpi_FOUND)
   string(APPEND pkg_requires " mpi-c")
 endif()
+file(RELATIVE_PATH pkg_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)  # so that it can be moved
 configure_file(cmake/gradwire.pc.in gradwire.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/gradwire.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
