@@ -53,14 +53,14 @@ class EfEachRule final : public Rule {
   }
 
   void on_settled(std::size_t first, std::size_t last, bool poisoned) override {
-    if (!poisoned) unit_.commit(first, last, context().learning_rate);
+    if (!poisoned) unit_.commit(first, last, context());
   }
   void on_save(MethodState& state) const override { unit_.save(state); }
   void on_load(const MethodState& state) override { unit_.load(state); }
 
  private:
   float factor(const TensorPiece& piece) const {
-    return unit_.factor(piece.tensor, context().learning_rate);
+    return unit_.factor(piece.tensor, context());
   }
 
   const std::vector<bool> keeps_error_;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "gradwire/codec/test_support.h"
+#include "gradwire/method/rate_unit.h"
 #include "gradwire/method/training_test_support.h"
 
 namespace gradwire {
@@ -168,12 +169,21 @@ std::vector<EfStep> ef_steps(Training& training) {
   return steps;
 }
 
-// gamma_old / gamma, where steps at a rate of 0 neither have a gamma nor change the old one.
+// gamma_old / gamma, within the limits of growth. Steps at a rate of 0 change nothing.
 double memory_factor(const std::vector<double>& rates, std::size_t step) {
   const auto rate_at = [&](std::size_t t) { return rates[std::min(t, rates.size() - 1)]; };
-  double old = 0;
-  for (std::size_t t = 0; t < step; ++t) old = rate_at(t) > 0 ? rate_at(t) : old;
-  return old > 0 && rate_at(step) > 0 ? old / rate_at(step) : 1;
+  double rate = 0;
+  double growth = 1;
+  double factor = 1;
+  for (std::size_t t = 0; t <= step; ++t) {
+    const double before = growth;
+    if (rate > 0 && rate_at(t) > 0) {
+      growth = std::max(1.0, std::min(growth * rate / rate_at(t), ErrorUnit::kGrowthMax));
+    }
+    rate = rate_at(t) > 0 ? rate_at(t) : rate;
+    factor = growth / before;
+  }
+  return factor;
 }
 
 // In every step: mean weight_i g_i + factor (mean e_i + e_o) = out + (mean e_i + e_o)'.
@@ -214,9 +224,23 @@ TEST(ErrorConservationThreads, HoldsWithTheOwnersErrorsWhereTheDownlinkIsRounded
   }
 }
 
-// What is remembered is a part of an update, gamma e, and that does not change with gamma.
-TEST(ErrorConservationThreads, HoldsInUpdatesWhenTheLearningRateChanges) {
-  const std::vector<double> rates = {0.05, 0.05, 0.05, 0.02, 0.02, 0.08, 0.08, 0.01};
+// The error's share of an update, gamma e, stays as gamma falls and rises again, within the limit.
+TEST(ErrorConservationThreads, HoldsInUpdatesWhenTheLearningRateFalls) {
+  const std::vector<double> rates = {0.05, 0.05, 0.05, 0.02, 0.02, 0.04, 0.04, 0.0125};
+  for (std::size_t t = 1; t < rates.size(); ++t) {
+    ASSERT_NEAR(memory_factor(rates, t), rates[t - 1] / rates[t], 1e-12);
+  }
+  expect_conserved("ef(topk(10%), down=none)", kGather, rates);
+  expect_conserved("ef(topk(10%), down=topk(20%))", kScatter, rates);
+}
+
+// A rise above the old rates, or a fall beyond the limit: nothing is lost in units of the gradient.
+TEST(ErrorConservationThreads, HoldsInGradientsBeyondTheLimits) {
+  const std::vector<double> rates = {0.05, 0.05, 0.08, 0.8, 0.001, 0.001, 0.0001, 1.0};
+  EXPECT_EQ(memory_factor(rates, 3), 1);
+  EXPECT_EQ(memory_factor(rates, 4), ErrorUnit::kGrowthMax);
+  EXPECT_EQ(memory_factor(rates, 6), 1);
+  EXPECT_EQ(memory_factor(rates, 7), 1 / ErrorUnit::kGrowthMax);
   expect_conserved("ef(topk(10%), down=none)", kGather, rates);
   expect_conserved("ef(topk(10%), down=topk(20%))", kScatter, rates);
 }

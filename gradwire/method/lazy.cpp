@@ -60,7 +60,7 @@ class LazyRule final : public Rule {
   void prepare(const TensorPiece& piece, std::span<const float> gradient,
                std::span<float> values) override {
     if (options_.has_error_memory) {
-      const float factor = unit_.factor(piece.tensor, context().learning_rate);
+      const float factor = unit_.factor(piece.tensor, context());
       kernel::combine(context().weight, gradient, factor, memory(error_, piece), values);
     } else {
       for (std::size_t i = 0; i < values.size(); ++i) values[i] = context().weight * gradient[i];
@@ -76,7 +76,7 @@ class LazyRule final : public Rule {
   }
 
   float mean_scale(std::size_t tensor) const override {
-    return static_cast<float>(context().learning_rate) * scales_[tensor];
+    return static_cast<float>(context().rate_of(tensor)) * scales_[tensor];
   }
 
   void commit(const TensorPiece& /*piece*/, std::span<const float> mean,
@@ -94,7 +94,7 @@ class LazyRule final : public Rule {
     step_squared_ = 0;
     if (is_skipped_ || workspace().only_averages) return;
     if (estimates_smoothness()) smoothness_.settle(movement_);
-    unit_.commit(first, last, context().learning_rate);
+    unit_.commit(first, last, context());
     age_ = 1;
     for (std::size_t i = first; i < last; ++i) {
       const auto& x = context().parameters[i];

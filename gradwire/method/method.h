@@ -67,6 +67,14 @@ struct StepContext {
   std::uint64_t step = 0;  // from 0 on; random numbers depend on it
   double learning_rate = 1;
 
+  // One rate for each tensor, where rates differ; empty: learning_rate holds for all tensors. The
+  // rates must stay until finish() returns.
+  std::span<const double> learning_rates = {};
+
+  double rate_of(std::size_t tensor) const {
+    return learning_rates.empty() ? learning_rate : learning_rates[tensor];
+  }
+
   // Times this worker's gradient, such as its share of the samples times the number of workers. The
   // weights of all workers average to 1.
   float weight = 1;

@@ -21,6 +21,11 @@ void StepOrder::check_begin(const StepContext& context) const {
   if (!std::isfinite(context.weight) || context.weight < 0) {
     throw Error("the weight of a worker must be a number from 0 on");
   }
+  const std::size_t rates = context.learning_rates.size();
+  if (rates != 0 && rates != tensors_.size()) {
+    throw Error("a step has " + std::to_string(rates) + " learning rates for " +
+                std::to_string(tensors_.size()) + " tensors: give one for each, or none");
+  }
 }
 
 void StepOrder::check_between_steps(const char* call) const {

@@ -13,7 +13,9 @@ import torch
 from . import _native
 from .bucket import Bucket
 from .errors import Error
+from .rates import Rates
 from .tensors import NamedShapes, shape_of
+from .waiting import told_if_slow
 
 
 class Averaging:
@@ -36,19 +38,19 @@ class Averaging:
         self._submitted = 0
         self._is_begun = False
         self._last_end = time.monotonic()
-        self._learning_rate = 1.0
+        self._rates = Rates(1.0, {})
         self._factor = 1.0  # memories are still to be multiplied by it
         self._added: Dict[str, torch.Tensor] = {}  # of what was carried, in this step
         self._kept: Set[str] = set()  # not used now, but with a gradient of passes before
 
     # --- A step ---
 
-    def begin(self, learning_rate: float, factor: float) -> None:
+    def begin(self, rates: Rates, factor: float) -> None:
         """Memories are multiplied by the factor first."""
         self._is_begun = True
         self._buckets, self._waiting, self._submitted = [], {}, 0
         self._added, self._kept = {}, set()
-        self._learning_rate = learning_rate
+        self._rates = rates
         self._factor = factor
         if factor != 1:
             for carried in self.carried.values():
@@ -59,7 +61,8 @@ class Averaging:
     def _begin_method(self) -> None:
         if self._factor != 1:
             self.averager.rescale(self._factor)
-        self.averager.begin(self.step, self._learning_rate)
+        by_tensor = self._rates.in_order([name for name, _ in self.shapes])
+        self.averager.begin(self.step, self._rates.common, by_tensor)
 
     def add(self, bucket: Bucket, used: Optional[Set[str]]) -> None:
         """``used`` are the parameters that this rank has used so far, where that is known."""
@@ -166,7 +169,9 @@ class Averaging:
         order = list(dict.fromkeys([name for name in ready if name in known] + arrived))
         names = sorted(arrived)
         numbers = {name: number for number, name in enumerate(names)}
-        return [names[number] for number in self.averager.agree([numbers[n] for n in order])]
+        with told_if_slow(lambda: "waiting for the first backward pass of the other ranks"):
+            agreed = self.averager.agree([numbers[name] for name in order])
+        return [names[number] for number in agreed]
 
     # --- Parameters that nobody used ---
 

@@ -5,17 +5,23 @@ import os
 import time
 import warnings
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Set, Union
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Union
 
 import torch
 import torch.distributed as dist
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.nn.parallel import DistributedDataParallel
 
 from . import _native, state as states
 from .averaging import Averaging
 from .bucket import Bucket
+from .discarded import DiscardWatch
 from .errors import Error
+from .interrupts import guard_interrupts, guarded
 from .participant import Options, Participant
+from .rates import RatesOfGroups
+from .recognition import check_types, ddp_of
 from .tensors import NamedShapes, shape_of, trained_parameters
 from .worker import Worker
 
@@ -33,33 +39,34 @@ def attach(
     interface: Optional[str] = None,
     timeout: float = 60.0,
 ) -> "Hook":
-    """From now on the gradients of a DDP model are averaged as ``spec`` says. That is all.
+    """Averages the gradients of a DDP model with the method that ``spec`` names, from now on.
 
-    All ranks of the model's process group call it at the same place, after the model was wrapped and
-    before its first backward pass. Nothing else of the program changes.
+    All ranks of the model's process group call it at the same point, after the model was wrapped and
+    before its first backward pass. The rest of the program stays as it is. A second call replaces
+    the first hook.
 
     Args:
         model: the wrapped model.
         spec: a method or a codec, such as ``"ef(topk(1%) | natural)"``; see ``gradwire methods``.
-        optimizer: what the gradients are for. With it, memories follow its learning rate, and a
-            method with a momentum of its own refuses an optimizer that has one, too.
-        scaler: the ``GradScaler`` in use, if there is one: memories are rescaled with it.
-        topology: the way that messages take: auto, scatter, gather, ring or server.
-        seed: of all random numbers; the same on all ranks.
-        record: a directory for the record of the run, which ``gradwire report`` turns into a page.
-        overwrite: whether a record that is there already may go.
-        interface: the network interface to use, such as ``"eth0"``; otherwise that of
-            ``GLOO_SOCKET_IFNAME``, or the one on the way to rank 0.
-        timeout: seconds that ranks wait for each other at the start, and after which a rank that
-            is silent is given up.
+        optimizer: the optimizer of the model. Memories then follow its learning rates, and methods
+            that do not fit the optimizer are refused or warned about.
+        scaler: the ``GradScaler`` in use, if there is one. Memories are rescaled with it.
+        topology: the route of messages: auto, scatter, gather, ring or server.
+        seed: the seed of all random numbers; the same on all ranks.
+        record: a directory for the record of the run. ``gradwire report`` makes a page from it.
+        overwrite: whether an existing record may be replaced.
+        interface: the network interface, such as ``"eth0"``. The default is that of
+            ``GLOO_SOCKET_IFNAME``, or the interface on the route to rank 0.
+        timeout: seconds that ranks wait for each other at the start, and the peer timeout
+            afterwards.
 
     Raises:
-        SpecError: the spec cannot be understood.
-        StartError: the ranks did not come together, or do not agree.
+        SpecError: the spec is wrong.
+        StartError: a rank is missing, or the ranks' settings differ.
         Error: the method does not fit the model or the optimizer.
     """
     return Hook(
-        model,
+        ddp_of(model),
         spec,
         optimizer=optimizer,
         scaler=scaler,
@@ -70,11 +77,11 @@ def attach(
 class Hook(Participant):
     """Averages the gradients of one DDP model; :func:`attach` makes it.
 
-    What takes time happens on a thread of its own while the backward pass goes on. Every method of
-    this class waits for that thread first.
+    A thread of the hook does the slow work during the backward pass. Every method of this class
+    waits for that thread first.
     """
 
-    _IS_CLOSED = "the hook is closed: make the model and the hook anew to go on"
+    _IS_CLOSED = "the hook is closed: call gradwire.attach again to continue"
 
     def __init__(
         self,
@@ -85,28 +92,34 @@ class Hook(Participant):
         scaler: Optional[Any],
         options: Options,
     ) -> None:
-        _check_arguments(model, optimizer, scaler)
+        _check_arguments(optimizer, scaler)
         parameters = trained_parameters(
             model.module, ignored=getattr(model, "parameters_to_ignore", ())
         )
+        check_types(parameters)
         shapes = [(name, shape_of(parameter)) for name, parameter in parameters.items()]
         shapes.reverse()
         super().__init__(spec, shapes, options)
         _check_optimizer_fits(self._traits, optimizer)
 
-        self._optimizer = optimizer
-        self._rates: List[float] = []  # of the optimizer's groups in the last step
         self._scaler = scaler
         self._scale: Optional[float] = None
         self._warned_of_scaler = self._scaler is not None
         self._is_open = False  # a step is under way
-        self.failure = Error("the hook did not come to be")
-        model.register_comm_hook(self, _on_bucket)
+        self._is_ignoring = False
+        self.failure = Error("the hook was not completed")
+        slot = _slot_of(model)
+        if slot.hook is not None:
+            slot.hook.close()
 
         self._meet(model.process_group, shapes)
         self._connect(model.module)
         names = {parameter: name for name, parameter in parameters.items()}
         self._averaging = Averaging(self._averager, names)
+        self._rates = RatesOfGroups(optimizer, names)
+        self._discards = DiscardWatch(
+            self.spec, parameters.values() if self._traits["has_memory"] else ()
+        )
         self._worker = Worker("gradwire")
 
         # Which gradients came, in their order, since the model was last called.
@@ -117,6 +130,8 @@ class Hook(Participant):
         self._watches: List[Any] = [model.register_forward_pre_hook(_ForwardWatch(self))]
         for name, parameter in parameters.items():
             self._watches.append(parameter.register_hook(self._watch(name)))
+        guard_interrupts()
+        slot.hook = self
         self._start()
 
     # --- While training ---
@@ -124,6 +139,7 @@ class Hook(Participant):
     def _watch(self, name: str) -> Any:
         watcher = weakref.ref(self)
 
+        @guarded
         def ready(gradient: torch.Tensor) -> None:
             hook = watcher()
             if hook is not None:
@@ -138,13 +154,16 @@ class Hook(Participant):
 
     def _on_gradients(self, ddp_bucket: Any) -> "torch.futures.Future[torch.Tensor]":
         self._check_works()
+        if self._is_ignoring:
+            return default_hooks.allreduce_hook(self._group, ddp_bucket)
         bucket = Bucket(ddp_bucket)
         if bucket.index == 0:
             if self._is_open:
-                raise self._end(Error("the last backward pass did not come to its end"))
+                raise self._end(Error("the last backward pass was not completed"))
             self._is_open = True
-            rate, factor = self._learning_rate(), self._scale_factor()
-            self._worker.put(lambda: self._try(lambda: self._averaging.begin(rate, factor)))
+            self._discards.begin()
+            rates, factor = self._rates.now(), self._scale_factor()
+            self._worker.put(lambda: self._try(lambda: self._averaging.begin(rates, factor)))
         used_so_far = set(self._ready) if self._watches_use else None
         self._worker.put(lambda: self._add(bucket, used_so_far))
         if bucket.is_last:
@@ -152,9 +171,7 @@ class Hook(Participant):
             now, ready = time.monotonic(), self._ready
             used = list(ready) if self._watches_use else None
             order = [] if self._watches_use else ready
-            self._worker.put(
-                lambda: self._try(lambda: self._averaging.finish(order, used, now))
-            )
+            self._worker.put(lambda: self._try(lambda: self._finish(order, used, now)))
             if self._watches and not self._watches_use:
                 self._unwatch()
         return bucket.future
@@ -164,6 +181,10 @@ class Hook(Participant):
             bucket.fail(self.failure)
         else:
             self._try(lambda: self._averaging.add(bucket, used))
+
+    def _finish(self, order: List[str], used: Optional[List[str]], last_ready: float) -> None:
+        if not self._averaging.finish(order, used, last_ready):
+            self._discards.forget()
 
     def _try(self, task: Any) -> None:
         """On the worker: a failure is for those who wait."""
@@ -178,24 +199,8 @@ class Hook(Participant):
         self.failure = error
         return error
 
-    def _learning_rate(self) -> float:
-        if self._optimizer is None:
-            return 1.0
-        rates = [float(group["lr"]) for group in self._optimizer.param_groups]
-        before, self._rates = self._rates, rates
-        changes = [now / then for now, then in zip(rates, before) if now > 0 and then > 0]
-        if self._traits["has_memory"] and changes and max(changes) > 1.000001 * min(changes):
-            raise self._end(
-                Error(
-                    f"the learning rates of the optimizer's groups went from {before} to {rates}, "
-                    "by factors of their own, and what is remembered can follow only one: change "
-                    "them alike, or attach without optimizer="
-                )
-            )
-        return rates[0]
-
     def _scale_factor(self) -> float:
-        """By how much the scale of the loss has changed since the last step."""
+        """The scale of the loss, relative to that of the last step."""
         if self._scaler is None:
             self._warn_of_scaler()
             return 1.0
@@ -204,14 +209,14 @@ class Hook(Participant):
         return 1.0 if before is None or before == scale else scale / before
 
     def _warn_of_scaler(self) -> None:
-        """Once, in the first step: a scaler that nobody told about makes memories wrong."""
+        """In the first step: without ``scaler=``, a change of the scale makes memories wrong."""
         if self._warned_of_scaler or not self._traits["has_memory"]:
             return
         self._warned_of_scaler = True
         if any(_is_scaler(thing) for thing in gc.get_objects()):
             warnings.warn(
-                f"a GradScaler is in use, and {self.spec} remembers gradients: when the scale "
-                "changes, what it remembers will be off. Give it: gradwire.attach(..., "
+                f"a GradScaler is in use, and {self.spec} remembers gradients. Its memory will be "
+                "wrong when the scale changes. Pass the scaler: gradwire.attach(..., "
                 "scaler=scaler)"
             )
 
@@ -219,13 +224,32 @@ class Hook(Participant):
 
     @property
     def step(self) -> int:
-        """How many steps were done."""
+        """The number of finished steps."""
         self._wait()
         return self._averaging.step
 
+    @contextmanager
+    def ignore(self) -> Iterator[None]:
+        """For backward passes whose gradients the program throws away: they are averaged exactly,
+        by the model's process group, and the method's memory does not change. All ranks do this at
+        the same point::
+
+            with hook.ignore():
+                generator_loss.backward()   # also runs through the discriminator
+        """
+        self._wait()
+        self._check_works()
+        if self._is_open:
+            raise Error("ignore() starts between backward passes, not during one")
+        was, self._is_ignoring = self._is_ignoring, True
+        try:
+            yield
+        finally:
+            self._is_ignoring = was
+
     def memories(self) -> Dict[str, Dict[str, torch.Tensor]]:
-        """What the method remembers on this rank: for each parameter its memories, such as
-        ``"error"``, what was not sent yet. A rank has only a stretch of what it owns for all."""
+        """The method's memories on this rank, by parameter and name: ``"error"`` is the unsent part
+        of past gradients. Of an owner's memories, a rank has only the range that it owns."""
         self._check_works()
         saved = self._call(self._save)
         memories: Dict[str, Dict[str, torch.Tensor]] = {}
@@ -255,7 +279,6 @@ class Hook(Participant):
         method, carried = states.method_bytes(mine), states.more_of(mine, "carried")
         self._call(lambda: self._averaging.load(method, mine["step"], carried))
         self._scale = states.more_of(mine, "scale")
-        self._rates = []
 
     def _is_within_step(self) -> bool:
         return self._is_open
@@ -272,8 +295,39 @@ class Hook(Participant):
         return self._worker.stop(seconds)
 
 
+class _Slot:
+    """What DDP holds for the hook of a model, since DDP takes a hook only once. Copies of the model,
+    by ``copy.deepcopy`` or ``torch.save``, have an empty slot that nothing calls."""
+
+    def __init__(self) -> None:
+        self.hook: Optional[Hook] = None
+
+    def __reduce__(self) -> Any:
+        return (_Slot, ())
+
+
+_slots: "weakref.WeakKeyDictionary[DistributedDataParallel, _Slot]" = weakref.WeakKeyDictionary()
+
+
+def _slot_of(model: DistributedDataParallel) -> _Slot:
+    if model not in _slots:
+        slot = _Slot()
+        try:
+            model.register_comm_hook(slot, _on_bucket)
+        except RuntimeError as error:
+            if "register_comm_hook" not in str(error):
+                raise
+            raise Error(
+                "the model has a communication hook of another kind already, and DDP takes only "
+                "one: wrap the model again, and give this one to gradwire.attach alone"
+            ) from error
+        _slots[model] = slot
+    return _slots[model]
+
+
 class _ForwardWatch:
-    """A new pass begins: what was ready before does not count. Copies of the model do without."""
+    """At the start of a forward pass, forgets which gradients were ready. Copies of the model have
+    a watch that does nothing."""
 
     def __init__(self, hook: Optional[Hook] = None) -> None:
         self._hook = weakref.ref(hook) if hook is not None else lambda: None
@@ -287,17 +341,15 @@ class _ForwardWatch:
         return (_ForwardWatch, ())
 
 
-def _on_bucket(state: Hook, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    """What DDP calls. It looks at these names and annotations."""
-    return state._on_gradients(bucket)
+@guarded
+def _on_bucket(state: _Slot, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+    """DDP calls it, and checks these names and annotations."""
+    if state.hook is None:
+        raise Error("the hook was not completed: gradwire.attach has failed")
+    return state.hook._on_gradients(bucket)
 
 
-def _check_arguments(model: Any, optimizer: Any, scaler: Any) -> None:
-    if not isinstance(model, DistributedDataParallel):
-        raise Error(
-            f"{type(model).__name__} is no DistributedDataParallel model: wrap it first, as in "
-            "attach(DistributedDataParallel(model), ...)"
-        )
+def _check_arguments(optimizer: Any, scaler: Any) -> None:
     if optimizer is not None and not hasattr(optimizer, "param_groups"):
         raise Error(f"optimizer= takes a torch.optim.Optimizer, not a {type(optimizer).__name__}")
     if scaler is not None and not hasattr(scaler, "get_scale"):
@@ -307,16 +359,25 @@ def _check_arguments(model: Any, optimizer: Any, scaler: Any) -> None:
 def _check_optimizer_fits(traits: Dict[str, Any], optimizer: Optional[torch.optim.Optimizer]) -> None:
     if traits["needs_parameters"]:
         raise Error(
-            f"{traits['spec']} decides with the model in hand who uploads, which a hook of DDP "
-            "cannot do: take gradwire.LazyStep"
+            f"{traits['spec']} needs the gradient at older parameters, which a DDP hook cannot "
+            "compute: use gradwire.LazyStep"
         )
-    if not traits["owns_momentum"] or optimizer is None:
+    if optimizer is None:
+        return
+    if traits["is_biased"] and any("betas" in group for group in optimizer.param_groups):
+        warnings.warn(
+            f"{type(optimizer).__name__} divides by a running mean of squared gradients, and "
+            f"{traits['spec']} changes these squares: expect a higher loss. With this optimizer "
+            "use 'natural | entropy' or 'powersgd(rank=4)'",
+            stacklevel=4,
+        )
+    if not traits["owns_momentum"]:
         return
     for group in optimizer.param_groups:
         if group.get("momentum", 0) or "betas" in group:
             raise Error(
-                f"{traits['spec']} has a momentum of its own, which the optimizer would count "
-                "twice: take torch.optim.SGD without momentum"
+                f"{traits['spec']} has a momentum of its own, so the optimizer would apply it "
+                "twice: use torch.optim.SGD without momentum"
             )
 
 

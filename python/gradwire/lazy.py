@@ -107,6 +107,7 @@ class LazyStep(Participant):
         self._averager.begin(
             self._steps,
             rate,
+            [],
             [floats_of(values) for values in self._values],
             gradient_at,
             self._moved_squared,

@@ -17,6 +17,7 @@ from .errors import Error
 from .meeting import Meeting, interface as named_interface, meet
 from .summary import stats_of, summary_of
 from .tensors import NamedShapes
+from .waiting import told_if_slow
 
 
 class Options(NamedTuple):
@@ -41,6 +42,7 @@ class Participant:
     #: What a call after the end is told.
     _IS_CLOSED = "it is closed"
 
+    _group: Any
     _meeting: Meeting
     _averager: Any
 
@@ -68,23 +70,25 @@ class Participant:
             "seed": options.seed,
             "record": options.record is not None,
         }
-        self._meeting = meet(group, facts)
+        self._group = group
+        self._meeting = meet(group, facts, options.timeout)
 
     def _connect(self, model: torch.nn.Module) -> None:
         """All ranks at once, after they met."""
         options = self._options
-        self._averager = _native.Averager(
-            **self._meeting._asdict(),
-            spec=self._given_spec,
-            topology=options.topology,
-            seed=options.seed,
-            interface=options.interface or named_interface() or "",
-            start_seconds=options.timeout,
-            peer_timeout_seconds=options.timeout,
-            directory=os.fspath(options.record) if options.record is not None else "",
-            description=description_of(model),
-            overwrite=options.overwrite,
-        )
+        with told_if_slow(lambda: "waiting for connections between the ranks"):
+            self._averager = _native.Averager(
+                **self._meeting._asdict(),
+                spec=self._given_spec,
+                topology=options.topology,
+                seed=options.seed,
+                interface=options.interface or named_interface() or "",
+                start_seconds=options.timeout,
+                peer_timeout_seconds=options.timeout,
+                directory=os.fspath(options.record) if options.record is not None else "",
+                description=description_of(model),
+                overwrite=options.overwrite,
+            )
 
     def _start(self) -> None:
         """From now on the end of the program is an end of this, too."""
@@ -197,13 +201,31 @@ class Participant:
             self._more_state(),
         )
 
-    def load_state_dict(self, state: Union[states.State, Sequence[states.State]]) -> None:
-        """Goes on from there. All ranks at once, each with its own state.
+    def full_state_dict(self, *, on_all_ranks: bool = False) -> Optional[states.FullState]:
+        """The states of all ranks in one dictionary, for programs that write one checkpoint.
 
-        For another number of ranks give the states of all old ranks, in their order, on every rank.
+        All ranks call it at the same point. Rank 0 gets the dictionary, the others get None, unless
+        ``on_all_ranks`` is set, as ``torch.distributed.checkpoint`` needs it.
+        """
+        return states.gather(self.state_dict(), self._group, on_all_ranks)
+
+    def load_state_dict(
+        self, state: Union[states.State, states.FullState, Sequence[states.State]]
+    ) -> None:
+        """Continues from a saved state. All ranks call it at the same point.
+
+        Each rank gives its own state, or all give what :meth:`full_state_dict` returned. For another
+        number of ranks, give the full state, or the list of the states of all old ranks in their
+        order, on every rank.
         """
         self._check_works()
         self._load(states.of_rank(state, self.spec, self._meeting.rank, self._meeting.size))
+
+    def load_full_state_dict(self, state: Optional[states.FullState]) -> None:
+        """Continues from a full state that only rank 0 has read. All ranks call it at the same
+        point; the others give None."""
+        self._check_works()
+        self.load_state_dict(states.scatter(state, self._group))
 
     # --- The end ---
 

@@ -3,6 +3,7 @@
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 import torch
+import torch.distributed as dist
 
 from . import _native
 from .errors import Error
@@ -11,6 +12,9 @@ from .errors import Error
 _VERSION = 1
 
 State = Dict[str, Any]
+
+#: The states of all ranks, under the key "states".
+FullState = Dict[str, Any]
 
 
 def pack(
@@ -36,11 +40,43 @@ def pack(
     }
 
 
-def of_rank(state: Union[State, Sequence[State]], spec: str, rank: int, ranks: int) -> State:
-    """The state that this rank goes on from: its own, or its share of those of all old ranks.
+def gather(mine: State, group: Any, on_all_ranks: bool) -> Optional[FullState]:
+    """The full state on rank 0 of the group, or on all ranks. All ranks call it."""
+    rank, size = dist.get_rank(group), dist.get_world_size(group)
+    all_states: List[Any] = [mine] if size == 1 else [None] * size
+    if size > 1 and (on_all_ranks or dist.get_backend(group) != "gloo"):
+        dist.all_gather_object(all_states, mine, group=group)
+    elif size > 1:
+        is_first = rank == 0
+        dist.gather_object(mine, all_states if is_first else None, _first(group), group=group)
+    if rank != 0 and not on_all_ranks:
+        return None
+    return {"version": _VERSION, "spec": mine["spec"], "states": all_states}
 
-    Raises where it is none, or that of another method or of another place.
+
+def scatter(full: Optional[FullState], group: Any) -> FullState:
+    """The full state of rank 0, on all ranks. All ranks call it."""
+    given: List[Any] = [full]
+    if dist.get_world_size(group) > 1:
+        dist.broadcast_object_list(given, src=_first(group), group=group)
+    if given[0] is None:
+        raise Error("rank 0 has no state to load: give it what hook.full_state_dict() returned")
+    return given[0]
+
+
+def _first(group: Any) -> int:
+    return 0 if group is None else dist.get_global_rank(group, 0)
+
+
+def of_rank(
+    state: Union[State, FullState, Sequence[State]], spec: str, rank: int, ranks: int
+) -> State:
+    """The state from which this rank continues: its own, or its share of those of all old ranks.
+
+    Raises if this is no state, or the state of another method or rank.
     """
+    if isinstance(state, dict) and "states" in state:
+        state = state["states"]
     mine = state
     if isinstance(state, (list, tuple)):
         is_same_number = len(state) == ranks  # then nothing has to be dealt out anew

@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "gradwire/codec/codec.h"
 #include "gradwire/core/error.h"
+#include "gradwire/method/parsed_method.h"
 #include "gradwire/transport/in_process.h"
 #include "python/native/averager.h"
 #include "python/native/bindings.h"
@@ -43,6 +45,7 @@ class StepInput {
   // Called with the addresses of parameters, it gives those of gradients.
   using GradientAt = std::function<std::vector<std::uintptr_t>(std::vector<std::uintptr_t>)>;
 
+  std::vector<double> learning_rates;  // by tensor, or none
   std::vector<std::span<const float>> parameters;
   GradientAt gradient_at;
 
@@ -67,13 +70,16 @@ class BoundAverager {
  public:
   explicit BoundAverager(const Averager::Options& options) : averager(options) {}
 
-  void begin(std::uint64_t step, double learning_rate, const std::vector<Floats>& parameters,
-             StepInput::GradientAt gradient_at, std::optional<double> moved_squared) {
+  void begin(std::uint64_t step, double learning_rate, std::vector<double> learning_rates,
+             const std::vector<Floats>& parameters, StepInput::GradientAt gradient_at,
+             std::optional<double> moved_squared) {
+    input.learning_rates = std::move(learning_rates);
     input.parameters.clear();
     for (const Floats& floats : parameters) input.parameters.push_back(span_of(floats));
     input.gradient_at = std::move(gradient_at);
     StepContext context{.step = step,
                         .learning_rate = learning_rate,
+                        .learning_rates = input.learning_rates,
                         .parameters = input.parameters,
                         .moved_squared = moved_squared};
     if (input.gradient_at) {
@@ -104,8 +110,15 @@ py::dict to_dict(const Totals& totals) {
   return dict;
 }
 
+// The mean of many messages differs from the mean of the gradients.
+bool is_biased(const Codec& codec) {
+  constexpr std::size_t kElements = std::size_t{1} << 20;
+  return !codec.is_plain() && codec.guarantee(kElements).kind != Guarantee::Kind::unbiased;
+}
+
 // What a method is like for these tensors, without peers. Throws what making it would.
 py::dict probe(const std::string& spec, const NamedShapes& shapes, const std::string& topology) {
+  const ParsedMethod parsed = parse_method(spec);
   MethodTraits traits;
   std::string canonical;
   std::size_t memory_bytes = 0;
@@ -124,6 +137,7 @@ py::dict probe(const std::string& spec, const NamedShapes& shapes, const std::st
   dict["has_memory"] = memory_bytes > 0;
   dict["owns_momentum"] = traits.owns_momentum;
   dict["needs_parameters"] = traits.needs_parameters;
+  dict["is_biased"] = parsed.up && is_biased(*parsed.up);
   return dict;
 }
 
@@ -178,7 +192,7 @@ void bind_averager(py::module_& module) {
           },
           Released())
       .def("begin", &BoundAverager::begin, py::arg("step"), py::arg("learning_rate"),
-           py::arg("parameters") = std::vector<Floats>(), py::arg("gradient_at") = py::none(),
+           py::arg("learning_rates") = std::vector<double>(), py::arg("parameters") = std::vector<Floats>(), py::arg("gradient_at") = py::none(),
            py::arg("moved_squared") = py::none())
       .def(
           "submit",

@@ -109,7 +109,7 @@ void CodedLayers::add_errors(const StepContext& context,
   std::size_t first = 0;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const std::size_t count = gradients[i].size();
-    kernel::combine(context.weight, gradients[i], rates_.factor(i, context.learning_rate),
+    kernel::combine(context.weight, gradients[i], rates_.factor(i, context),
                     std::span<const float>(errors_).subspan(first, count),
                     std::span(wanted_).subspan(first, count));
     first += count;
@@ -261,7 +261,7 @@ void CodedLayers::commit(const StepContext& context, const SharedIndices& indice
                          std::span<const std::span<float>> gradients) {
   std::swap(errors_, wanted_);
   for (std::size_t i = 0; i < indices.size(); ++i) errors_[indices.at[i]] -= sent_[i];
-  rates_.commit(0, tensors_.size(), context.learning_rate);
+  rates_.commit(0, tensors_.size(), context);
   for (const std::span<float> gradient : gradients) std::ranges::fill(gradient, 0.0F);
   std::size_t tensor = 0;
   std::size_t first = 0;

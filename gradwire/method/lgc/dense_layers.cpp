@@ -17,7 +17,10 @@ DenseLayers::DenseLayers(Communicator& communicator, const std::vector<MethodTen
 
 void DenseLayers::begin(const StepContext& context) {
   gradients_.clear();
-  if (method_) method_->begin(context);
+  // The method has one tensor, and no memory that would follow a learning rate.
+  StepContext joined = context;
+  joined.learning_rates = {};
+  if (method_) method_->begin(joined);
 }
 
 void DenseLayers::submit(std::span<float> gradient) {

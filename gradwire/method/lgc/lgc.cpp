@@ -13,6 +13,7 @@
 #include "gradwire/method/lgc/tensor_roles.h"
 #include "gradwire/method/methods.h"
 #include "gradwire/method/step_order.h"
+#include "gradwire/method/tensor_rates.h"
 
 namespace gradwire {
 namespace {
@@ -54,6 +55,7 @@ class Lgc final : public Method {
   std::size_t memory_bytes() const override;
 
  private:
+  std::vector<std::size_t> indices_by(TensorRole role) const;
   std::vector<MethodTensor> tensors_by(TensorRole role) const;
   MethodReport finish_full(CodeNote& note);
   MethodReport finish_parts(CodeNote& note);
@@ -74,6 +76,8 @@ class Lgc final : public Method {
   std::unique_ptr<CodedLayers> coded_;
 
   StepContext context_;
+  TensorRates last_rates_;
+  TensorRates coded_rates_;
   std::vector<std::span<float>> coded_gradients_;  // of this step
 };
 
@@ -106,11 +110,17 @@ Lgc::Lgc(Communicator& communicator, std::vector<MethodTensor> tensors, const Lg
   coded_ = std::make_unique<CodedLayers>(communicator, coded, lgc_, options);
 }
 
+std::vector<std::size_t> Lgc::indices_by(TensorRole role) const {
+  std::vector<std::size_t> some;
+  for (std::size_t i = 0; i < roles_.size(); ++i) {
+    if (roles_[i] == role) some.push_back(i);
+  }
+  return some;
+}
+
 std::vector<MethodTensor> Lgc::tensors_by(TensorRole role) const {
   std::vector<MethodTensor> some;
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (roles_[i] == role) some.push_back(tensors_[i]);
-  }
+  for (const std::size_t i : indices_by(role)) some.push_back(tensors_[i]);
   return some;
 }
 
@@ -123,7 +133,7 @@ void Lgc::begin(const StepContext& context) {
     full_->begin(context);
   } else {
     dense_->begin(context);
-    if (last_) last_->begin(context);
+    if (last_) last_->begin(last_rates_.select(context, indices_by(TensorRole::last)));
   }
   order_.begin();
 }
@@ -182,7 +192,8 @@ MethodReport Lgc::finish_parts(CodeNote& note) {
   const MethodReport dense = wait(*dense_);
   const MethodReport last = last_ ? wait(*last_) : MethodReport{};
   if (failure) std::rethrow_exception(failure);
-  const CodedLayers::Outcome coded = coded_->run(context_, coded_gradients_, is_exact);
+  const CodedLayers::Outcome coded = coded_->run(
+      coded_rates_.select(context_, indices_by(TensorRole::coded)), coded_gradients_, is_exact);
   MethodReport report = coded.report;
   report.add(dense);
   report.add(last);

@@ -61,6 +61,10 @@ void fold_in(const StateArray& kept, float times, std::vector<float>& error) {
     error[kept.first + i] += times * kept.values[i];
 }
 
+void copy_unit(const MethodState& from, const std::string& tensor, MethodState& to) {
+  if (from.numbers.contains(rate_key(tensor))) ErrorUnit::load(from, tensor).save(to, tensor);
+}
+
 }  // namespace
 
 LayerMethod::LayerMethod(Communicator& communicator, const std::vector<MethodTensor>& tensors,
@@ -93,8 +97,8 @@ LayerMethod::LayerMethod(Communicator& communicator, const std::vector<MethodTen
 }
 
 void LayerMethod::begin(const StepContext& context) {
-  for (const Part& part : parts_) {
-    if (part.method) part.method->begin(context);
+  for (Part& part : parts_) {
+    if (part.method) part.method->begin(part.rates.select(context, part.indices));
   }
 }
 
@@ -166,10 +170,7 @@ MethodState LayerMethod::state_for(const Part& part, const MethodState& state) c
       own.arrays.push_back(array);
     }
   }
-  for (const MethodTensor& tensor : part.tensors) {
-    const auto rate = state.numbers.find(rate_key(tensor.name));
-    if (rate != state.numbers.end()) own.numbers[rate->first] = rate->second;
-  }
+  for (const MethodTensor& tensor : part.tensors) copy_unit(state, tensor.name, own);
   return own;
 }
 
@@ -196,10 +197,7 @@ void LayerMethod::take_over(const MethodState& state, std::size_t workers) {
         fold_in(kept, static_cast<float>(workers), array.values);
       }
     }
-    for (const MethodTensor& tensor : part.tensors) {
-      const auto rate = state.numbers.find(rate_key(tensor.name));
-      if (rate != state.numbers.end()) own.numbers[rate->first] = rate->second;
-    }
+    for (const MethodTensor& tensor : part.tensors) copy_unit(state, tensor.name, own);
     part.method->load(own);
   }
 }

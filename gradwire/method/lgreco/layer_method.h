@@ -13,6 +13,7 @@
 #include "gradwire/collective/communicator.h"
 #include "gradwire/method/lgreco/layer_candidates.h"
 #include "gradwire/method/method.h"
+#include "gradwire/method/tensor_rates.h"
 
 namespace gradwire {
 
@@ -52,6 +53,7 @@ class LayerMethod {
   struct Part {
     std::vector<MethodTensor> tensors = {};
     std::vector<std::size_t> indices = {};  // of them, among all
+    TensorRates rates = {};
     std::unique_ptr<Method> method = {};    // null without tensors
   };
 

@@ -50,16 +50,14 @@ void LayerWatch::rescale(float factor) {
 }
 
 std::vector<std::vector<float>> LayerWatch::with_errors(const MethodState& state,
-                                                        double learning_rate) const {
+                                                        const StepContext& context) const {
   std::vector<std::vector<float>> values = sums_;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const std::string& name = tensors_[layers_[i]].name;
     const StateArray* const error = find_array(state, "error", name);
     if (error == nullptr) continue;
-    const auto rate = state.numbers.find(rate_key(name));
-    const bool is_rescaled = rate != state.numbers.end() && rate->second > 0 && learning_rate > 0;
-    const double factor = is_rescaled ? rate->second / learning_rate : 1;
-    kernel::combine(1, values[i], static_cast<float>(factor), error->values, values[i]);
+    const float factor = ErrorUnit::load(state, name).factor(context.rate_of(layers_[i]));
+    kernel::combine(1, values[i], factor, error->values, values[i]);
   }
   return values;
 }

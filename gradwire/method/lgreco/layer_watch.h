@@ -29,8 +29,9 @@ class LayerWatch {
   void rescale(float factor);
 
   // What would be compressed now: the mean of the accumulated gradients, and the errors of `state`
-  // in units of a step with this learning rate. By layer.
-  std::vector<std::vector<float>> with_errors(const MethodState& state, double learning_rate) const;
+  // as this step adds them to its gradients. By layer.
+  std::vector<std::vector<float>> with_errors(const MethodState& state,
+                                              const StepContext& context) const;
 
   void save(MethodState& state) const;
   // Throws Error where something is missing; load() takes it for granted.

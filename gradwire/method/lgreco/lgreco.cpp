@@ -238,7 +238,7 @@ void Lgreco::look() {
   const Clock::time_point start = Clock::now();
   MethodState memories;
   inner_->save(memories);
-  const auto values = watch_.with_errors(memories, context_.learning_rate);
+  const auto values = watch_.with_errors(memories, context_);
   const LayerPlanner::View view{context_.step, values, choices_, compute_seconds_};
   const bool is_due = schedule_.done == schedule_.plan_at;
   const std::string reason = !is_due                    ? planner_->check_promise(view)

@@ -9,7 +9,7 @@
 namespace gradwire {
 
 PowerSgdGroup::PowerSgdGroup(Communicator& communicator, const Setup& setup)
-    : tensor_count_(setup.tensors.size()) {
+    : first_(setup.first), tensor_count_(setup.tensors.size()) {
   std::vector<TensorSize> left;
   std::vector<TensorSize> right;
   for (std::size_t i = 0; i < tensor_count_; ++i) {
@@ -37,12 +37,13 @@ PowerSgdGroup::PowerSgdGroup(Communicator& communicator, const Setup& setup)
 
 void PowerSgdGroup::submit(std::span<float> gradient, const StepContext& context,
                            MethodReport& report) {
-  const auto matrix = matrix_of_[gradients_.size()];
+  const std::size_t tensor = gradients_.size();
+  const auto matrix = matrix_of_[tensor];
   gradients_.push_back(gradient);
   {
     const StopWatch watch(report.phases.encode_seconds);
     if (matrix) {
-      matrices_[*matrix].prepare(gradient, context);
+      matrices_[*matrix].prepare(gradient, context.weight, context.rate_of(first_ + tensor));
     } else if (context.weight != 1) {
       for (float& value : gradient) value *= context.weight;
     }
@@ -70,7 +71,8 @@ void PowerSgdGroup::settle(const StepContext& context, MethodReport& report) {
     if (finish(right_, report)) {
       const StopWatch watch(report.phases.decode_seconds);
       for (std::size_t i = 0; i < matrices_.size(); ++i) {
-        matrices_[i].settle(gradients_[tensor_of_[i]], context);
+        const std::size_t tensor = tensor_of_[i];
+        matrices_[i].settle(gradients_[tensor], context.rate_of(first_ + tensor));
       }
     } else {
       poison();

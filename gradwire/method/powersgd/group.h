@@ -20,6 +20,7 @@ namespace gradwire {
 class PowerSgdGroup {
  public:
   struct Setup {
+    std::size_t first = 0;                  // the number of the first tensor among the method's
     std::span<const MethodTensor> tensors;  // used by the constructor only
     std::span<const std::size_t> ranks;     // of the factors, by tensor; used likewise
     bool only_averages = false;             // this rank gives no gradients
@@ -64,6 +65,7 @@ class PowerSgdGroup {
   std::vector<std::uint64_t> tensor_bytes_;
   std::vector<LowRankTensor> matrices_;
   std::vector<std::span<float>> gradients_;
+  std::size_t first_;
   std::size_t tensor_count_;
   Mean left_;   // one span for each tensor
   Mean right_;  // one for each matrix; no exchange without one

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <limits>
 
 #include "gradwire/core/error.h"
 #include "gradwire/core/random.h"
 #include "gradwire/kernel/combine.h"
 #include "gradwire/kernel/sums.h"
-#include "gradwire/method/rate_unit.h"
 
 namespace gradwire {
 namespace {
@@ -24,8 +22,6 @@ constexpr std::uint32_t kAttemptsMax = 256;
 
 // Products of what is below stay finite, however they are added up.
 constexpr float kBeyond = 0x1p96F;
-
-bool is_rate(double rate) { return rate > 0 && std::isfinite(rate); }
 
 }  // namespace
 
@@ -55,12 +51,9 @@ std::optional<MatrixSize> LowRankTensor::compressed_size(const MethodTensor& ten
   return size;
 }
 
-void LowRankTensor::prepare(std::span<float> gradient, const StepContext& context) {
+void LowRankTensor::prepare(std::span<float> gradient, float weight, double learning_rate) {
   if (only_averages_) return;
-  // The error is in units of a step that was error_rate_ long.
-  const bool is_rescaled = is_rate(error_rate_) && is_rate(context.learning_rate);
-  const double factor = is_rescaled ? error_rate_ / context.learning_rate : 1;
-  kernel::combine(context.weight, gradient, static_cast<float>(factor), error_, gradient);
+  kernel::combine(weight, gradient, unit_.factor(learning_rate), error_, gradient);
   if (kernel::largest_magnitude(gradient) >= std::bit_cast<std::uint32_t>(kBeyond)) {
     std::ranges::fill(left_, std::numeric_limits<float>::quiet_NaN());
     return;
@@ -77,11 +70,11 @@ void LowRankTensor::project(std::span<const float> matrix, std::uint64_t step) {
   if (!only_averages_) multiply_transposed(size_, matrix, left_, own_right_);
 }
 
-void LowRankTensor::settle(std::span<float> matrix, const StepContext& context) {
+void LowRankTensor::settle(std::span<float> matrix, double learning_rate) {
   // With the rank's own Q_i: with the mean's Q the errors would grow without bound.
   if (!only_averages_) subtract_product(size_, matrix, left_, own_right_, error_);
   multiply_out(size_, left_, right_, matrix);
-  if (is_rate(context.learning_rate)) error_rate_ = context.learning_rate;
+  unit_.commit(learning_rate);
   // Only directions count, and of length 1 they neither overflow nor vanish in the next product.
   std::ranges::copy(right_, warm_start_.begin());
   normalise(size_.columns, warm_start_);
@@ -94,7 +87,7 @@ void LowRankTensor::rescale(float factor) {
 void LowRankTensor::save(MethodState& state) const {
   if (!only_averages_) state.arrays.push_back({kError, name_, Sharing::worker, 0, error_});
   state.arrays.push_back({kWarmStart, name_, Sharing::replicated, 0, warm_start_});
-  state.numbers[rate_key(name_)] = error_rate_;
+  unit_.save(state, name_);
 }
 
 void LowRankTensor::check(const MethodState& state) const {
@@ -108,7 +101,7 @@ void LowRankTensor::check(const MethodState& state) const {
 void LowRankTensor::load(const MethodState& state) {
   if (!only_averages_) error_ = whole_array(state, kError, name_, error_.size()).values;
   warm_start_ = whole_array(state, kWarmStart, name_, warm_start_.size()).values;
-  error_rate_ = state.numbers.at(rate_key(name_));
+  unit_ = ErrorUnit::load(state, name_);
 }
 
 std::size_t LowRankTensor::memory_bytes() const {

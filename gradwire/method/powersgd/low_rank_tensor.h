@@ -12,6 +12,7 @@
 
 #include "gradwire/method/method.h"
 #include "gradwire/method/powersgd/matrix.h"
+#include "gradwire/method/rate_unit.h"
 #include "gradwire/method/state.h"
 
 namespace gradwire {
@@ -25,7 +26,7 @@ class LowRankTensor {
   static std::optional<MatrixSize> compressed_size(const MethodTensor& tensor, std::size_t rank);
 
   // M_i = weight g_i + e_i, which takes the gradient's place until settle(), and P_i = M_i Q.
-  void prepare(std::span<float> gradient, const StepContext& context);
+  void prepare(std::span<float> gradient, float weight, double learning_rate);
   // To be replaced by its mean.
   std::span<float> left() { return left_; }
 
@@ -37,7 +38,7 @@ class LowRankTensor {
 
   // out = P Q^T in place of M_i; e_i = M_i - P Q_i^T; and Q is the next step's. Before this nothing
   // that is remembered changes.
-  void settle(std::span<float> matrix, const StepContext& context);
+  void settle(std::span<float> matrix, double learning_rate);
 
   void rescale(float factor);
   void save(MethodState& state) const;
@@ -56,7 +57,7 @@ class LowRankTensor {
   bool only_averages_;
 
   std::vector<float> error_;
-  double error_rate_ = 0;  // the learning rate that the error was left by; 0: none yet
+  ErrorUnit unit_;  // of the error
   std::vector<float> warm_start_;
 
   std::vector<float> left_;       // P_i, then P

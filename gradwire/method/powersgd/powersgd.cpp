@@ -92,6 +92,7 @@ void PowerSgd::make_groups(Communicator& communicator, const PowerSgdOptions& po
       powersgd.ranks.empty() ? std::vector(tensors_.size(), powersgd.rank) : powersgd.ranks;
   for (const TensorGroup& group : grouping_) {
     const PowerSgdGroup::Setup setup{
+        .first = group.first,
         .tensors = std::span(tensors_).subspan(group.first, group.count),
         .ranks = std::span(factor_ranks).subspan(group.first, group.count),
         .only_averages = only_averages_,

@@ -132,7 +132,7 @@ TEST(PowerSgdThreads, OtherStatesAreRefusedWithWhatDiffers) {
   });
 }
 
-// The error's share in an update is the error times the rate that it was left by.
+// The error's share of an update stays as the rate falls, up to the limit of growth.
 TEST(PowerSgdThreads, ErrorsFollowTheLearningRate) {
   run_communicators(1, [](Communicator& communicator) {
     const auto left_error = [&](double first, double second) {
@@ -146,10 +146,14 @@ TEST(PowerSgdThreads, ErrorsFollowTheLearningRate) {
       return sum;
     };
     const auto same = left_error(0.5, 0.5);
-    const auto quarter = left_error(0.5, 2);
+    const auto twice = left_error(0.5, 0.25);
+    const auto most = left_error(0.5, 0.001);
+    const auto risen = left_error(0.5, 2);
     const auto none = left_error(0.5, 0);
     for (std::size_t i = 0; i < same.size(); ++i) {
-      EXPECT_NEAR(quarter[i], same[i] / 4, 1e-6);
+      EXPECT_NEAR(twice[i], same[i] * 2, 1e-5);
+      EXPECT_NEAR(most[i], same[i] * ErrorUnit::kGrowthMax, 1e-5);
+      EXPECT_EQ(risen[i], same[i]);
       EXPECT_EQ(none[i], same[i]);
     }
   });
