@@ -1,12 +1,16 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """Trains a small network on Fashion-MNIST with DistributedDataParallel, by a method of gradwire.
 
-    /usr/bin/python3 examples/train_ddp.py --workers 4 --method 'ef(topk(1%) | natural)'
-    /usr/bin/python3 examples/train_ddp.py --workers 4 --method plain
+    python3 examples/train_ddp.py --workers 4 --method 'ef(topk(1%) | natural)'
+    python3 examples/train_ddp.py --workers 4 --method plain
+    torchrun --nproc-per-node 4 --max-restarts 3 examples/train_ddp.py --state DIR
 
 It starts its workers itself, on this machine. Where RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT
 are set, as torchrun and most schedulers do, it is one of them. The lines that gradwire takes are
-marked; a program of your own needs no more. Killed, it goes on with --resume.
+marked; a program of your own needs no more. After a failure it goes on from its last state: with
+--resume, and by itself where torchrun restarts it.
+
+Without Fashion-MNIST on the machine it trains on generated images.
 """
 
 import argparse
@@ -27,6 +31,7 @@ from torch.nn.parallel import DistributedDataParallel
 import gradwire
 
 DATA = Path("/usr/share/datasets/fashion-mnist")  # apt-get install dataset-fashion-mnist
+GENERATED = "generated"
 
 
 def read_idx(path, header_bytes):
@@ -40,6 +45,23 @@ def read_set(directory, name):
     labels = read_idx(directory / f"{name}-labels-idx1-ubyte.gz", 8)
     images = (torch.from_numpy(images.astype(numpy.float32) / 255) - 0.286) / 0.353
     return images, torch.from_numpy(labels.astype(numpy.int64))
+
+
+def generate_set(count, seed):
+    """Ten patterns, each image one of them under noise; and their labels."""
+    generator = torch.Generator().manual_seed(0)
+    patterns = torch.randn(10, 1, 28, 28, generator=generator)
+    generator.manual_seed(seed)
+    labels = torch.randint(10, (count,), generator=generator)
+    noise = torch.randn(count, 1, 28, 28, generator=generator)
+    return 0.2 * patterns[labels] + noise, labels
+
+
+def load_data(data):
+    """The images and labels to train on, then those of the test."""
+    if data == GENERATED:
+        return *generate_set(10_000, seed=1), *generate_set(2_000, seed=2)
+    return *read_set(Path(data), "train"), *read_set(Path(data), "t10k")
 
 
 def make_network():
@@ -73,24 +95,28 @@ def state_path(directory, rank):
     return Path(directory) / f"rank{rank}.pt"
 
 
+def is_restarted():
+    """torchrun says how often it has started the workers again after a failure."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+
+
 def load_newest(directory, rank, size):
-    """The newest state that all ranks have. A kill between two ranks' writing leaves one of them a
-    step behind, so each keeps the state before its last one, too."""
+    """The newest state that all ranks have, or None. A kill between two ranks' writing leaves one of
+    them a step behind, so each keeps the state before its last one, too."""
     path = state_path(directory, rank)
     found = [torch.load(one) for one in (path, path.with_suffix(".before")) if one.exists()]
     steps = [None] * size
     dist.all_gather_object(steps, [state["step"] for state in found])
     common = set.intersection(*map(set, steps))
     if not common:
-        raise SystemExit(f"{directory} has no state that all {size} ranks have: it has {steps}")
+        return None
     return next(state for state in found if state["step"] == max(common))
 
 
 def train(options):
     """One worker. Returns the accuracy on the test set."""
     rank, size = dist.get_rank(), dist.get_world_size()
-    images, labels = read_set(Path(options.data), "train")
-    test_images, test_labels = read_set(Path(options.data), "t10k")
+    images, labels, test_images, test_labels = load_data(options.data)
 
     torch.manual_seed(options.seed)
     model = DistributedDataParallel(make_network())
@@ -103,13 +129,18 @@ def train(options):
             optimizer=optimizer,
             seed=options.seed,
             record=options.record,
-            overwrite=options.overwrite,
+            overwrite=options.overwrite or is_restarted(),
         )
 
     steps_an_epoch = len(labels) // (size * options.batch)
-    first = 0
-    if options.resume:
+    first, saved = 0, None
+    if options.resume or (options.state and is_restarted()):
         saved = load_newest(options.state, rank, size)
+        if saved is None and options.resume:
+            raise SystemExit(f"{options.state} has no state that all {size} ranks have")
+    if saved is not None:
+        if rank == 0:
+            print(f"resuming from step {saved['step']}", flush=True)
         model.load_state_dict(saved["model"])
         first = saved["step"]
         if hook:
@@ -188,12 +219,18 @@ def read_options():
     parser.add_argument("--state", help="a directory for checkpoints")
     parser.add_argument("--save-every", type=int, default=200)
     parser.add_argument("--resume", action="store_true", help="go on from --state")
-    parser.add_argument("--data", default=str(DATA), help="a directory of Fashion-MNIST's files")
+    parser.add_argument("--data", help=f"a directory of Fashion-MNIST's files, or {GENERATED}; "
+                        f"default: {DATA}, or {GENERATED} if that is missing")
     options = parser.parse_args()
     if options.resume and not options.state:
         parser.error("--resume needs the --state to go on from")
-    if not Path(options.data).is_dir():
-        parser.error(f"{options.data} is not there: apt-get install dataset-fashion-mnist")
+    if options.data is None:
+        options.data = str(DATA) if DATA.is_dir() else GENERATED
+        if options.data == GENERATED and os.environ.get("RANK", "0") == "0":
+            print(f"{DATA} is missing (apt-get install dataset-fashion-mnist): training on "
+                  "generated images", file=sys.stderr)
+    if options.data != GENERATED and not Path(options.data).is_dir():
+        parser.error(f"there is no directory {options.data}")
     return options
 
 
@@ -202,6 +239,8 @@ def main():
     if "RANK" not in os.environ:
         return start_workers(options.workers)
     torch.set_num_threads(1)
+    # Some builds of torch, such as Debian 13's, lack libuv, which the rendezvous would use.
+    os.environ.setdefault("USE_LIBUV", "0")
     dist.init_process_group("gloo", init_method="env://")
     train(options)
     return 0

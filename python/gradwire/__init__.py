@@ -8,7 +8,13 @@ compressed frames. Methods that look at the model itself have :class:`LazyStep`;
 :func:`encode` and :func:`decode`. docs/pytorch.md is the manual.
 """
 
-import torch  # its libraries are loaded first, so that the extension finds the installed ones
+try:
+    import torch  # before the extension, so that both share the libraries that torch has loaded
+except ImportError as error:
+    raise ImportError(
+        "gradwire needs PyTorch 1.13 or later, and `import torch` failed: install the build of torch "
+        f"that fits this machine, such as by `pip install torch` ({error})"
+    ) from error
 
 from ._native import __version__
 from .arrays import codecs, decode, encode, methods

@@ -42,6 +42,7 @@ def play(scenario: str, ranks: int, **arguments: Any) -> List[Ended]:
             MASTER_PORT=str(free_port()),
             OPENBLAS_NUM_THREADS="1",
             OMP_NUM_THREADS="1",
+            USE_LIBUV="0",  # some builds of torch lack libuv
         )
         for rank in range(ranks):
             errors = open(Path(directory) / f"errors{rank}", "w+")

@@ -1,0 +1,51 @@
+# Finds the packages that the build links. Missing ones are reported together.
+
+set(missing "")
+
+# need(PACKAGE DEBIAN_PACKAGE ARGUMENTS...): find_package(PACKAGE ARGUMENTS...)
+macro(need package debian_package)
+  find_package(${package} QUIET ${ARGN})
+  if(NOT ${package}_FOUND)
+    string(APPEND missing "\n  ${package} (Debian: ${debian_package})")
+  endif()
+endmacro()
+
+need(hwy libhwy-dev)
+need(Threads libc6-dev)
+need(Gloo libgloo-dev)
+need(PkgConfig pkg-config)
+if(PkgConfig_FOUND)
+  pkg_check_modules(xxhash QUIET IMPORTED_TARGET libxxhash)
+  if(GRADWIRE_MPI)
+    pkg_check_modules(mpi QUIET IMPORTED_TARGET mpi-c)
+  endif()
+endif()
+if(NOT xxhash_FOUND)
+  string(APPEND missing "\n  xxHash (Debian: libxxhash-dev)")
+endif()
+
+if(GRADWIRE_CLI OR GRADWIRE_PYTHON)
+  need(nlohmann_json nlohmann-json3-dev)
+endif()
+
+if(GRADWIRE_CLI)
+  need(Torch libtorch-dev)
+  need(Eigen3 libeigen3-dev NO_MODULE)
+  need(ZLIB zlib1g-dev)
+  need(fmt libfmt-dev)
+  need(CLI11 libcli11-dev)
+endif()
+
+if(GRADWIRE_PYTHON)
+  set(PYBIND11_FINDPYTHON ON)
+  set(Python_EXECUTABLE /usr/bin/python3 CACHE FILEPATH "The Python that the package is for")
+  need(Python python3-dev COMPONENTS Interpreter Development.Module)
+  if(Python_FOUND)
+    need(pybind11 pybind11-dev)
+  endif()
+endif()
+
+if(missing)
+  message(FATAL_ERROR "gradwire cannot be built without${missing}\n"
+          "On Debian, tools/bootstrap installs them all. CMAKE_PREFIX_PATH names other places to look.")
+endif()
