@@ -8,7 +8,7 @@ build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) --parallel
 test = ctest --preset $(1) --parallel $(JOBS)
 
 .NOTPARALLEL:
-.PHONY: help demo test test-slow test-sanitize fuzz bench bench-train bench-network bench-ddp format install clean
+.PHONY: help demo test test-torch test-slow test-sanitize wheel fuzz bench bench-train bench-network bench-ddp format install clean
 .PHONY: bootstrap build
 
 help:                ## this list
@@ -21,6 +21,10 @@ demo: bootstrap      ## build, and train one network by nine methods, side by si
 test: build          ## build, and run the tests
 	@tools/bootstrap test
 	@$(call test,release)
+
+test-torch:          ## the Python tests with the wheel and torch 2.13 of PyPI, in an environment below build/
+	@tools/bootstrap wheel
+	@tools/test-torch
 
 test-slow: build     ## the tests that take minutes
 	@$(call test,slow)
@@ -57,11 +61,15 @@ format:              ## lay out the sources by .clang-format
 	@tools/bootstrap format
 	@find gradwire record data convex train report console launch bench session advise reproduce cli python fuzz tests -name '*.h' -o -name '*.cpp' | xargs clang-format -i
 
+wheel:               ## self-contained wheels in dist/ for all Pythons of the machine; PYTHONS=... for some
+	@tools/bootstrap wheel
+	@tools/wheel $(PYTHONS)
+
 install: build       ## library, headers, program, CMake package; PREFIX=/usr/local
 	@cmake --install build --prefix $(PREFIX)
 
-clean:               ## remove build/
-	@rm -rf build
+clean:               ## remove build/ and dist/
+	@rm -rf build build-pip dist
 
 build: bootstrap
 	@$(call build,release)

@@ -6,6 +6,7 @@ process group made, and what it returns goes to the test as JSON. Ranks that han
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -34,37 +35,34 @@ class Ended:
 def play(scenario: str, ranks: int, **arguments: Any) -> List[Ended]:
     """Plays a scenario to its end, whatever that is."""
     with tempfile.TemporaryDirectory() as directory:
-        processes = []
         environment = dict(
             os.environ,
-            WORLD_SIZE=str(ranks),
             MASTER_ADDR="127.0.0.1",
             MASTER_PORT=str(free_port()),
             OPENBLAS_NUM_THREADS="1",
             OMP_NUM_THREADS="1",
             USE_LIBUV="0",  # some builds of torch lack libuv
         )
-        for rank in range(ranks):
-            errors = open(Path(directory) / f"errors{rank}", "w+")
-            call = [sys.executable, str(Path(__file__).parent / "player.py"), scenario]
-            call += [json.dumps(arguments), str(Path(directory) / f"result{rank}")]
-            process = subprocess.Popen(call, env=dict(environment, RANK=str(rank)), stderr=errors)
-            processes.append((process, errors))
+        call = [sys.executable, str(Path(__file__).parent / "player.py"), str(ranks), scenario]
+        call += [json.dumps(arguments), directory]
+        player = subprocess.Popen(call, env=environment, start_new_session=True)
         try:
-            for process, _ in processes:
-                process.wait(SECONDS_MAX)
-        finally:
-            for process, _ in processes:
-                process.kill()
-                process.wait()
-        ended = []
-        for rank, (process, errors) in enumerate(processes):
-            errors.seek(0)
-            result = Path(directory) / f"result{rank}"
-            value = json.loads(result.read_text()) if result.exists() else None
-            ended.append(Ended(process.returncode, value, errors.read()))
-            errors.close()
-        return ended
+            player.wait(SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            os.killpg(player.pid, signal.SIGKILL)
+            player.wait()
+        return [_ended(Path(directory), rank) for rank in range(ranks)]
+
+
+def _ended(directory: Path, rank: int) -> Ended:
+    def read(name: str) -> str:
+        path = directory / f"{name}{rank}"
+        return path.read_text() if path.exists() else ""
+
+    if not read("code"):
+        errors = f"it did not come to its end within {SECONDS_MAX} seconds\n{read('errors')}"
+        return Ended(-signal.SIGKILL, None, errors)
+    return Ended(int(read("code")), json.loads(read("result") or "null"), read("errors"))
 
 
 def results(scenario: str, ranks: int, **arguments: Any) -> List[Any]:

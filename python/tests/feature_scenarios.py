@@ -1,0 +1,117 @@
+"""What the ranks of tests do with further features of PyTorch; see ranks.py."""
+
+import inspect
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.algorithms.join import Join
+from torch.nn.parallel import DistributedDataParallel
+
+import gradwire
+from models import Net, batch, digest, one_step
+
+SPECS = ("plain", "none", "ef(topk(5%) | natural)")
+
+
+def _train(spec, wrap, steps=6):
+    """The digest of a model after a few steps; ``wrap`` gives the DDP model, and what is called."""
+    torch.manual_seed(1)
+    model, called = wrap(Net())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    hook = None if spec == "plain" else gradwire.attach(model, spec)
+    for step in range(steps):
+        one_step(called, optimizer, step)
+    if hook:
+        assert hook.step == steps
+        hook.close()
+    return digest(model)
+
+
+# --- torch.compile ---
+
+
+def compiled_before_ddp(backend):
+    def wrap(net):
+        model = DistributedDataParallel(torch.compile(net, backend=backend), bucket_cap_mb=0.02)
+        return model, model
+
+    return {spec: _train(spec, wrap) for spec in SPECS}
+
+
+def compiled_after_ddp(backend):
+    def wrap(net):
+        model = DistributedDataParallel(net, bucket_cap_mb=0.02)
+        return model, torch.compile(model, backend=backend)
+
+    return {spec: _train(spec, wrap) for spec in SPECS}
+
+
+# --- Options of DDP ---
+
+
+def _message(call):
+    try:
+        call()
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
+def mixed_precision():
+    """DDP's own mixed precision uses the hook that gradwire needs."""
+    if "mixed_precision" not in inspect.signature(DistributedDataParallel.__init__).parameters:
+        return None
+    from torch.nn.parallel.distributed import _MixedPrecision
+
+    config = _MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)
+    model = DistributedDataParallel(Net(), mixed_precision=config)
+    return _message(lambda: gradwire.attach(model, "natural"))
+
+
+def python_reducer():
+    """DDP without buckets, for a compiled backward pass."""
+    import torch._dynamo
+
+    torch._dynamo.config.optimize_ddp = "python_reducer"
+    model = DistributedDataParallel(Net())
+    return _message(lambda: gradwire.attach(model, "natural"))
+
+
+# --- Uneven inputs ---
+
+
+def uneven(spec, **join):
+    """Rank 1 has three batches more than rank 0."""
+    torch.manual_seed(1)
+    model = DistributedDataParallel(Net(), bucket_cap_mb=0.02)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    if spec != "plain":
+        gradwire.attach(model, spec)
+    with Join([model], **join):
+        for step in range(5 + 3 * dist.get_rank()):
+            one_step(model, optimizer, step)
+    return digest(model)
+
+
+def uneven_mean():
+    """Join can divide by the ranks that are still there, which a hook does not get to know."""
+    try:
+        uneven("natural", divide_by_initial_world_size=False)
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
+def uneven_without_join():
+    """Rank 0 ends its loop early, and leaves; rank 1 waits for it."""
+    torch.manual_seed(1)
+    model = DistributedDataParallel(Net(), bucket_cap_mb=0.02)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    hook = gradwire.attach(model, "ef(topk(5%))", timeout=30.0)
+    try:
+        for step in range(5 + 3 * dist.get_rank()):
+            one_step(model, optimizer, step)
+    except RuntimeError as error:
+        return {"what": str(error), "rank": getattr(hook.failure, "rank", None)}
+    return None
