@@ -32,6 +32,8 @@ def _train(spec, wrap, steps=6):
 
 
 def compiled_before_ddp(backend):
+    dist._DEFAULT_FIRST_BUCKET_BYTES = 10_000  # torch.compile wants it to be the smallest
+
     def wrap(net):
         model = DistributedDataParallel(torch.compile(net, backend=backend), bucket_cap_mb=0.02)
         return model, model
@@ -40,6 +42,8 @@ def compiled_before_ddp(backend):
 
 
 def compiled_after_ddp(backend):
+    dist._DEFAULT_FIRST_BUCKET_BYTES = 10_000
+
     def wrap(net):
         model = DistributedDataParallel(net, bucket_cap_mb=0.02)
         return model, torch.compile(model, backend=backend)
