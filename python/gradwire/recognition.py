@@ -11,9 +11,19 @@ from .errors import Error
 def ddp_of(model: Any) -> DistributedDataParallel:
     """The DDP model, also inside ``torch.compile(ddp)``. Raises for everything else, with advice."""
     inner = getattr(model, "_orig_mod", model)
-    if isinstance(inner, DistributedDataParallel):
-        return inner
-    raise Error(_advice(inner))
+    if not isinstance(inner, DistributedDataParallel):
+        raise Error(_advice(inner))
+    if getattr(inner, "mixed_precision", None) is not None:
+        raise Error(
+            "DDP's mixed_precision= needs the communication hook for itself: leave it out, and use "
+            "torch.autocast, or convert the model with model.bfloat16() before it is wrapped"
+        )
+    if getattr(inner, "_use_python_reducer", False):
+        raise Error(
+            'torch._dynamo.config.optimize_ddp = "python_reducer" makes DDP work without buckets, '
+            "which gradwire needs: leave it at True, and wrap the model again"
+        )
+    return inner
 
 
 def is_fully_sharded(model: Any) -> bool:
