@@ -14,10 +14,10 @@ target_link_options(python_native PRIVATE -Wl,--as-needed)  # MPI is not for plu
 set_target_properties(python_native PROPERTIES OUTPUT_NAME _native
                       LIBRARY_OUTPUT_DIRECTORY ${package_out})
 
-file(GLOB package_sources CONFIGURE_DEPENDS python/gradwire/*.py
-     python/gradwire/py.typed)
-file(MAKE_DIRECTORY ${package_out})
+set(package ${PROJECT_SOURCE_DIR}/python/gradwire)
+file(GLOB package_sources CONFIGURE_DEPENDS RELATIVE ${package} ${package}/*.py ${package}/py.typed
+     ${package}/integrations/*.py)
+file(MAKE_DIRECTORY ${package_out}/integrations)
 foreach(source IN LISTS package_sources)
-  cmake_path(GET source FILENAME file)
-  file(CREATE_LINK ${source} ${package_out}/${file} SYMBOLIC)
+  file(CREATE_LINK ${package}/${source} ${package_out}/${source} SYMBOLIC)
 endforeach()
