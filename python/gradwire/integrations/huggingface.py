@@ -1,9 +1,8 @@
-"""gradwire in Hugging Face's Trainer and in accelerate:
+"""gradwire in Hugging Face's Trainer:
 
-    attach_trainer(trainer, "natural | entropy")                  # before trainer.train()
-    hook = attach_accelerator(accelerator, model, "natural | entropy", optimizer=optimizer)
+    attach_trainer(trainer, "natural | entropy")      # before trainer.train()
 
-Checkpoints of both hold the memories of all ranks, and the logs of the Trainer show bytes and times.
+Checkpoints of the Trainer hold the memories of all ranks, and its logs show bytes and times.
 """
 
 import os
@@ -20,10 +19,10 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from ..errors import Error
 from ..figures import Figures
 from ..hook import Hook, attach
+from .accelerate import check_options, inner_optimizer, scaler_of
 from .all_ranks import AllRanks
 
 if TYPE_CHECKING:
-    from accelerate import Accelerator
     from transformers import Trainer
 
 #: Beside the model in a checkpoint of the Trainer: the states of all ranks.
@@ -66,7 +65,7 @@ class GradwireCallback(TrainerCallback):
         resume_from: Optional[Union[str, "os.PathLike[str]"]] = None,
         **options: Any,
     ) -> None:
-        _check_options(options, "optimizer", "scaler")
+        check_options(options, "optimizer", "scaler")
         self._trainer = trainer
         self._spec = spec
         self._resume_from = resume_from
@@ -93,8 +92,8 @@ class GradwireCallback(TrainerCallback):
             self.hook = attach(
                 model,
                 self._spec,
-                optimizer=_inner(kwargs["optimizer"]),
-                scaler=_scaler_of(self._trainer.accelerator),
+                optimizer=inner_optimizer(kwargs["optimizer"]),
+                scaler=scaler_of(self._trainer.accelerator),
                 **self._options,
             )
         if state.global_step > 0:
@@ -136,6 +135,7 @@ class GradwireCallback(TrainerCallback):
         figures = self._figures.take(self.hook.stats())
         if figures:
             self._trainer.log(figures)
+            control.should_log = True  # log() takes it back, and the Trainer's own figures are due
 
     def on_log(
         self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any
@@ -146,53 +146,3 @@ class GradwireCallback(TrainerCallback):
         loss, test_loss = logs.get("loss"), logs.get("eval_loss")
         if loss is not None or test_loss is not None:
             self.hook.log(loss=loss, test_loss=test_loss)
-
-
-def attach_accelerator(
-    accelerator: "Accelerator",
-    model: torch.nn.Module,
-    spec: str,
-    *,
-    optimizer: Optional[torch.optim.Optimizer] = None,
-    **options: Any,
-) -> Optional[Hook]:
-    """Attaches to a model that ``accelerator.prepare`` returned, before its first backward pass.
-
-    ``accelerator.save_state`` and ``load_state`` then hold the memories of all ranks. Returns the
-    hook; nothing in a program with one process, where there is nothing to average.
-
-    Args:
-        accelerator: of the program.
-        model: from ``accelerator.prepare``.
-        spec: a method or a codec, as for :func:`gradwire.attach`.
-        optimizer: the prepared optimizer, or the one that it wraps.
-        options: further arguments of :func:`gradwire.attach`. ``scaler=`` is found.
-    """
-    _check_options(options, "scaler")
-    if not isinstance(model, DistributedDataParallel):
-        if accelerator.num_processes == 1:
-            return None
-        raise Error(
-            f"gradwire averages the gradients of DDP, and this is a {type(model).__name__}: give "
-            "the model that accelerator.prepare returned, without FSDP and DeepSpeed"
-        )
-    hook = attach(
-        model, spec, optimizer=_inner(optimizer), scaler=_scaler_of(accelerator), **options
-    )
-    accelerator.register_for_checkpointing(AllRanks(hook))
-    return hook
-
-
-def _inner(optimizer: Any) -> Any:
-    """Without accelerate's wrapper."""
-    return getattr(optimizer, "optimizer", optimizer)
-
-
-def _scaler_of(accelerator: Any) -> Any:
-    return getattr(accelerator, "scaler", None)
-
-
-def _check_options(options: Any, *found: str) -> None:
-    for name in found:
-        if name in options:
-            raise Error(f"{name}= is found without you: leave it out")
