@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, List
+from typing import Any, Dict, List
 
 SECONDS_MAX = 240
 
@@ -31,18 +31,47 @@ class Ended:
         self.errors = errors
 
 
+def environment_of(ranks: int) -> Dict[str, str]:
+    """What so many ranks have in common."""
+    return dict(
+        os.environ,
+        WORLD_SIZE=str(ranks),
+        MASTER_ADDR="127.0.0.1",
+        MASTER_PORT=str(free_port()),
+        OPENBLAS_NUM_THREADS="1",
+        OMP_NUM_THREADS="1",
+    )
+
+
+def run_program(call: List[str], ranks: int) -> None:
+    """Runs a Python program on so many ranks; fails if one of them does."""
+    environment = environment_of(ranks)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, *call],
+            env=dict(environment, RANK=str(rank)),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(ranks)
+    ]
+    try:
+        errors = [process.communicate(timeout=SECONDS_MAX)[1] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+    for rank, process in enumerate(processes):
+        if process.returncode != 0:
+            raise AssertionError(f"rank {rank} of {call[0]} failed:\n{errors[rank]}")
+
+
 def play(scenario: str, ranks: int, **arguments: Any) -> List[Ended]:
     """Plays a scenario to its end, whatever that is."""
     with tempfile.TemporaryDirectory() as directory:
         processes = []
-        environment = dict(
-            os.environ,
-            WORLD_SIZE=str(ranks),
-            MASTER_ADDR="127.0.0.1",
-            MASTER_PORT=str(free_port()),
-            OPENBLAS_NUM_THREADS="1",
-            OMP_NUM_THREADS="1",
-        )
+        environment = environment_of(ranks)
         for rank in range(ranks):
             errors = open(Path(directory) / f"errors{rank}", "w+")
             call = [sys.executable, str(Path(__file__).parent / "player.py"), scenario]
