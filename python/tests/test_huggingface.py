@@ -1,4 +1,4 @@
-"""gradwire in Hugging Face's Trainer and in accelerate. Skipped where these packages are missing."""
+"""gradwire in Hugging Face's Trainer and in accelerate. Skipped where a package is missing."""
 
 import importlib.util
 import subprocess

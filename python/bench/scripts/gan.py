@@ -58,8 +58,8 @@ def main():
     numbers = common.start(options)
     data, _ = images.fashion_mnist(options.images)
 
-    net_g = DistributedDataParallel(make_generator().apply(initialise), broadcast_buffers=False)
-    net_d = DistributedDataParallel(make_discriminator().apply(initialise), broadcast_buffers=False)
+    net_g = DistributedDataParallel(make_generator().apply(initialise))
+    net_d = DistributedDataParallel(make_discriminator().apply(initialise))
     optimizer_d = torch.optim.Adam(net_d.parameters(), lr=RATE, betas=BETAS)
     optimizer_g = torch.optim.Adam(net_g.parameters(), lr=RATE, betas=BETAS)
     hook_d = common.attach(net_d, options, optimizer_d)

@@ -29,7 +29,7 @@ class Transformer(nn.Module):
         self.encoder = nn.Embedding(words, WIDTH)
         self.dropout = nn.Dropout(DROPOUT)
         layer = nn.TransformerEncoderLayer(WIDTH, HEADS, HIDDEN, DROPOUT)
-        self.layers = nn.TransformerEncoder(layer, LAYERS)
+        self.layers = nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False)
         self.decoder = nn.Linear(WIDTH, words)
         nn.init.uniform_(self.encoder.weight, -0.1, 0.1)
         nn.init.zeros_(self.decoder.bias)

@@ -84,20 +84,26 @@ class GradwireCallback(TrainerCallback):
                 f"gradwire averages the gradients of DDP, and the Trainer made a "
                 f"{type(model).__name__}: start it with torchrun, without FSDP and DeepSpeed"
             )
-        if model is not self._model:  # the Trainer may keep its model for the next train()
-            if self.hook is not None:
-                self.hook.close()
-            self._model = model
-            self._figures = Figures()
-            self.hook = attach(
-                model,
-                self._spec,
-                optimizer=inner_optimizer(kwargs["optimizer"]),
-                scaler=scaler_of(self._trainer.accelerator),
-                **self._options,
-            )
+        if self.hook is None or model is not self._model:
+            hook = self._attach(model, kwargs["optimizer"])
+        else:
+            hook = self.hook  # the Trainer keeps its model for the next train()
         if state.global_step > 0:
-            self._resume(self._checkpoint_of(args, state))
+            self._resume(hook, self._checkpoint_of(args, state))
+
+    def _attach(self, model: Any, optimizer: Any) -> Hook:
+        if self.hook is not None:
+            self.hook.close()
+        self._model = model
+        self._figures = Figures()
+        self.hook = attach(
+            model,
+            self._spec,
+            optimizer=inner_optimizer(optimizer),
+            scaler=scaler_of(self._trainer.accelerator),
+            **self._options,
+        )
+        return self.hook
 
     def _checkpoint_of(self, args: Any, state: Any) -> Path:
         """Of this step: the one that was named, or the trainer's own."""
@@ -106,12 +112,12 @@ class GradwireCallback(TrainerCallback):
                 return Path(named)
         return Path(args.output_dir) / f"{PREFIX_CHECKPOINT_DIR}-{state.global_step}"
 
-    def _resume(self, checkpoint: Path) -> None:
+    def _resume(self, hook: Hook, checkpoint: Path) -> None:
         path = checkpoint / STATE_FILE
         is_there = [path.exists()]
         dist.broadcast_object_list(is_there)  # as rank 0 sees it, on all ranks
         if is_there[0]:
-            AllRanks(self.hook).load_state_dict(torch.load(path, map_location="cpu"))
+            AllRanks(hook).load_state_dict(torch.load(path, map_location="cpu"))
         elif dist.get_rank() == 0:
             warnings.warn(
                 f"{path} is missing, so the memories of {self._spec} begin empty. If the "

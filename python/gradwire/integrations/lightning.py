@@ -16,7 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
     from pytorch_lightning import Callback  # the program uses the package of this name
 else:
-    from lightning.pytorch import Callback
+    from lightning.pytorch import Callback  # type: ignore[assignment]
 
 from ..errors import Error
 from ..figures import Figures
