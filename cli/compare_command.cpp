@@ -31,6 +31,7 @@ struct CompareCommand {
 // A directory of its own for each run.
 std::vector<session::RunPlan> make_plans(const CompareCommand& command,
                                          const std::filesystem::path& directory) {
+  const std::filesystem::path tensorboard = command.arguments.options.tensorboard;
   std::vector<session::RunPlan> plans;
   std::set<std::string> names;
   for (const std::string& method : command.methods) {
@@ -38,7 +39,8 @@ std::vector<session::RunPlan> make_plans(const CompareCommand& command,
     for (int copy = 2; !names.insert(name).second; ++copy) {
       name = fmt::format("{}-{}", session::safe_name(method), copy);
     }
-    plans.push_back({method, directory / name});
+    plans.push_back({method, directory / name,
+                     tensorboard.empty() ? tensorboard : tensorboard / name});
   }
   return plans;
 }

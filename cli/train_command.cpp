@@ -89,7 +89,8 @@ void check_converged(const session::FinishedRun& run, const session::TrainOption
 void run(const TrainCommand& command, const CLI::App& parsed, const console::Console& console) {
   const session::TrainOptions& options = command.arguments.options;
   check_arguments(command.arguments, {command.method});
-  const session::RunPlan plan{command.method, session::output_directory(options, command.method)};
+  const session::RunPlan plan{command.method, session::output_directory(options, command.method),
+                              options.tensorboard};
   const launch::Placement placement = launch::find_placement(options.workers);
   const auto runs =
       session::run_plans(options, {&plan, 1}, placement, given_arguments(parsed), console);

@@ -55,6 +55,24 @@ TEST_F(TrainNetworkThreads, LeavesItsRecordAPageAndTheModel) {
   EXPECT_TRUE(std::filesystem::exists(out_ + "/model"));
 }
 
+TEST_F(TrainNetworkThreads, EventFilesAreWrittenWhereTheyAreAskedFor) {
+  const std::string board = directory_ / "board";
+  ASSERT_EQ(train({"--steps", "5", "--tensorboard", board}).exit_code, kDone);
+  const std::filesystem::directory_iterator files(board);
+  const std::string events = read_text(files->path());
+  for (const char* tag : {"train/loss", "test/accuracy", "gradwire/ratio", "gradwire/exchange_ms"})
+    EXPECT_TRUE(contains(events, tag)) << tag;
+}
+
+TEST_F(TrainNetworkThreads, CompareWritesEventFilesOfEveryRunByItself) {
+  const std::string board = directory_ / "board";
+  const Outcome outcome = call({"compare", "--methods", "none", "--methods", "natural"},
+                               {"--steps", "2", "--tensorboard", board});
+  ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
+  EXPECT_FALSE(std::filesystem::is_empty(board + "/none"));
+  EXPECT_FALSE(std::filesystem::is_empty(board + "/natural"));
+}
+
 TEST_F(TrainNetworkThreads, TableShowsLossAccuracyAndBytes) {
   const Outcome outcome = train({"--steps", "5"});
   ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;

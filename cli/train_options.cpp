@@ -188,6 +188,10 @@ void add_record_options(CLI::App& app, session::TrainOptions& options) {
                  "Steps from one checkpoint to the next; 0 for none [networks: --evaluate-every]")
       ->transform(whole_number(0, kStepsMax))
       ->type_name("N");
+  app.add_option("--tensorboard", options.tensorboard,
+                 "A directory for TensorBoard's event files: loss, accuracy, bytes and times of "
+                 "every step [none]")
+      ->type_name("DIR");
 }
 
 void refuse_given(const std::vector<const CLI::Option*>& options, const std::string& model,

@@ -16,6 +16,7 @@ namespace gradwire::session {
 struct RunPlan {
   std::string method;
   std::filesystem::path directory;
+  std::filesystem::path tensorboard = {};  // the directory of its event files; empty: none
 };
 
 struct FinishedRun {

@@ -56,6 +56,7 @@ struct TrainOptions {
   std::string out;  // empty: named after what is run
   bool overwrite = false;
   bool resume = false;
+  std::string tensorboard;  // a directory for event files; empty: none
   std::optional<std::uint64_t> checkpoint_every;
   ConvexOptions convex;
   NetworkOptions network;

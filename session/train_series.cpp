@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "gradwire/version.h"
 #include "launch/stop_request.h"
 #include "launch/workers.h"
+#include "record/event_file.h"
 #include "record/machine.h"
+#include "record/prediction.h"
 #include "record/run_record.h"
 #include "record/step_log.h"
+#include "record/step_scalars.h"
 #include "session/finished_runs.h"
 #include "session/live_report.h"
 
@@ -65,10 +69,18 @@ std::vector<FinishedRun> run_series(const Trainer& trainer, const TrainOptions& 
     run.checkpoints_kept = options.network.keep;
     run.resume = options.resume;
     run.wants_stop = launch::StopRequest::is_made;
+    std::optional<record::EventFile> events;
     run.on_ready = [&](std::uint64_t resumed_from) {
       prepare_directory(plan.directory, options, resumed_from, run.configuration);
+      if (!plan.tensorboard.empty()) events.emplace(plan.tensorboard, resumed_from + 1);
     };
-    run.on_report = [&](const Report& report) { live.show(report); };
+    run.on_report = [&](const Report& report) {
+      live.show(report);
+      if (events) {
+        const double ring_bytes = record::ring_bytes(report.parameters, placement.size);
+        record::write_scalars(report.steps, ring_bytes, *events);
+      }
+    };
     Trained trained = trainer.train(communicator, plan, run);
     const std::uint64_t steps_done = trained.result.steps_done;
     const bool is_first = communicator.rank() == 0;

@@ -36,13 +36,18 @@ def stats_of(
     }
 
 
+def ring_bytes(stats: Dict[str, Any]) -> float:
+    """What a rank sends for a step in a ring allreduce of 32-bit floats."""
+    elements = sum(entry["elements"] for entry in stats["parameters"].values())
+    return 2 * (stats["ranks"] - 1) / stats["ranks"] * 4 * elements
+
+
 def summary_of(stats: Dict[str, Any]) -> str:
     """Of what :func:`stats_of` returns."""
     steps = stats["steps"]
     if steps == 0:
         return f"{stats['spec']}, {stats['ranks']} ranks: no step was done yet"
-    elements = sum(entry["elements"] for entry in stats["parameters"].values())
-    ring = 2 * (stats["ranks"] - 1) / stats["ranks"] * 4 * elements
+    ring = ring_bytes(stats)
     sent = stats["bytes_sent"] / steps
     lines = [
         f"{stats['spec']}, {stats['topology']}, rank {stats['rank']} of {stats['ranks']}, "

@@ -27,11 +27,11 @@ def find(name):
     raise SystemExit(f"there is no scenario {name}")
 
 
-def play(rank, ranks, scenario, arguments, directory):
+def play(rank, scenario, arguments, directory):
     """One rank, to the end of its program."""
     errors = os.open(directory / f"errors{rank}", os.O_WRONLY | os.O_CREAT)
     os.dup2(errors, sys.stderr.fileno())
-    os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks))
+    os.environ["RANK"] = str(rank)
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method="env://")
     result = find(scenario)(**json.loads(arguments))
@@ -44,7 +44,7 @@ def main():
     for rank in range(ranks):
         process = os.fork()
         if process == 0:
-            return play(rank, ranks, scenario, arguments, directory)
+            return play(rank, scenario, arguments, directory)
         processes.append(process)
     for rank, process in enumerate(processes):
         code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, List
+from typing import Any, Dict, List
 
 SECONDS_MAX = 240
 
@@ -32,20 +32,49 @@ class Ended:
         self.errors = errors
 
 
+def environment_of(ranks: int) -> Dict[str, str]:
+    """What so many ranks have in common."""
+    return dict(
+        os.environ,
+        WORLD_SIZE=str(ranks),
+        MASTER_ADDR="127.0.0.1",
+        MASTER_PORT=str(free_port()),
+        OPENBLAS_NUM_THREADS="1",
+        OMP_NUM_THREADS="1",
+        USE_LIBUV="0",  # some builds of torch lack libuv
+    )
+
+
+def run_program(call: List[str], ranks: int) -> None:
+    """Runs a Python program on so many ranks; fails if one of them does."""
+    environment = environment_of(ranks)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, *call],
+            env=dict(environment, RANK=str(rank)),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(ranks)
+    ]
+    try:
+        errors = [process.communicate(timeout=SECONDS_MAX)[1] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+    for rank, process in enumerate(processes):
+        if process.returncode != 0:
+            raise AssertionError(f"rank {rank} of {call[0]} failed:\n{errors[rank]}")
+
+
 def play(scenario: str, ranks: int, **arguments: Any) -> List[Ended]:
     """Plays a scenario to its end, whatever that is."""
     with tempfile.TemporaryDirectory() as directory:
-        environment = dict(
-            os.environ,
-            MASTER_ADDR="127.0.0.1",
-            MASTER_PORT=str(free_port()),
-            OPENBLAS_NUM_THREADS="1",
-            OMP_NUM_THREADS="1",
-            USE_LIBUV="0",  # some builds of torch lack libuv
-        )
         call = [sys.executable, str(Path(__file__).parent / "player.py"), str(ranks), scenario]
         call += [json.dumps(arguments), directory]
-        player = subprocess.Popen(call, env=environment, start_new_session=True)
+        player = subprocess.Popen(call, env=environment_of(ranks), start_new_session=True)
         try:
             player.wait(SECONDS_MAX)
         except subprocess.TimeoutExpired:

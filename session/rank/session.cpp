@@ -132,7 +132,8 @@ class Session {
                   .loss = mean_loss(recent),
                   .metrics = progress_.metrics,
                   .steps_per_second = static_cast<double>(recent.size()) / seconds,
-                  .seconds_left = per_step * static_cast<double>(options_.steps - progress_.step)};
+                  .seconds_left = per_step * static_cast<double>(options_.steps - progress_.step),
+                  .steps = recent};
     for (; counted_ < steps.size(); ++counted_) {
       bytes_up_ += steps[counted_].traffic.bytes_sent;
       if (counted_ >= resumed_from_) add_line(steps[counted_], report.notes);

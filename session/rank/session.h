@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct Report {
   double steps_per_second = 0;      // since the last report
   double seconds_left = 0;
   std::vector<std::string> notes = {};  // of the method, since the last report
+  std::span<const record::StepRecord> steps = {};  // since the last report; valid during the call
 };
 
 struct RunOptions {
