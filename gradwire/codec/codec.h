@@ -24,25 +24,29 @@
 
 namespace gradwire {
 
-// What a codec must know of a whole tensor before it can encode a range of it. Filled by measure();
-// keeps its memory from one tensor to the next.
-struct Scale {
+// Scale: the facts about a whole tensor that a codec needs before it can encode a range of it:
+// norms, thresholds, the kept elements. Filled by Codec::measure(). It keeps its memory from one
+// tensor to the next, so that steady work does not allocate. One tensor at a time; ranges of that
+// tensor may be encoded on several threads.
+class Scale {
+ public:
+  Scale();
+  ~Scale();
+  Scale(Scale&&) noexcept;
+  Scale& operator=(Scale&&) noexcept;
+
+  // Before Codec::collect(): a tensor of that many elements, of which nothing is known yet.
   void reset(std::size_t elements);
 
-  std::size_t tensor_elements = 0;
-  float value = 0;        // the one scale of codecs that scale the whole tensor
-  bool poisoned = false;  // the tensor decodes to NaN everywhere
-  bool finite = true;     // no NaN or infinity was met while measuring
+  // No NaN or infinity was met while measuring.
+  bool is_finite() const;
 
-  std::vector<std::uint8_t> signs;  // sign: all of them, so that the tensor is read only once
+  struct Facts;  // for codecs: scale_facts.h
+  Facts& facts() { return *facts_; }
+  const Facts& facts() const { return *facts_; }
 
-  // Sparsifiers: what is kept, by index.
-  std::vector<std::uint32_t> indices;
-  std::vector<float> values;
-  RandomStream places;  // randk: element j is kept if places.at(j) <= places_last
-  std::uint32_t places_last = 0;
-
-  std::vector<std::uint32_t> scratch;  // of measure() itself
+ private:
+  std::unique_ptr<Facts> facts_;
 };
 
 // The stages of a pipe draw their random numbers apart.
