@@ -98,7 +98,7 @@ Measurement measure(Communicator& communicator, const BenchAllreduceCommand& com
 }
 
 std::string sum_name(const launch::Placement& placement) {
-  return fmt::format("{} fp32 allreduce", name(placement.transport));
+  return fmt::format("{} fp32 allreduce", placement.transport->name);
 }
 
 Json to_json(const Measurement& measurement, const BenchAllreduceCommand& command,
@@ -109,7 +109,7 @@ Json to_json(const Measurement& measurement, const BenchAllreduceCommand& comman
     results.push_back({{"method", command.methods[m]},
                        {"spec", methods[m]},
                        {"topology", name(figures.topology)},
-                       {"transport", name(placement.transport)},
+                       {"transport", placement.transport->name},
                        {"workers", placement.size},
                        {"ms", figures.ms},
                        {"ms_min", figures.ms_min},
@@ -172,7 +172,7 @@ void print_table(const Measurement& measurement, const BenchAllreduceCommand& co
              "most.\n",
              table.text(), console::thousands(measurement.elements), command.source(),
              command.tensors, plural(command.tensors), placement.size, plural(placement.size),
-             name(placement.transport), rounds, plural(rounds));
+             placement.transport->name, rounds, plural(rounds));
 }
 
 void run(BenchAllreduceCommand command, const CLI::App& parsed, const console::Console& console) {

@@ -45,8 +45,8 @@ struct Setting {
 
 // The published network and rate: uploads are summed there, which makes its learning rate of 0.005
 // one of 0.05 here. Its target, 98%, takes more than twice as many steps, so it is lower here. The
-// quick form has a network and a rate with which workers begin to be silent within few steps: with
-// those of the publication LASG skipped 50 of 4,000 uploads in 400 steps on Fashion-MNIST.
+// quick form has a network and a rate with which workers begin to skip uploads within few steps:
+// with those of the publication, LASG skipped 50 of 4,000 uploads in 400 steps on Fashion-MNIST.
 Setting setting_of(const Workbench& bench) {
   if (bench.is_quick()) {
     return {.data = "fashion-mnist",
