@@ -206,7 +206,7 @@ void print_table(const Planned& planned, const PlanCommandOptions& options,
              console::significant(plan.error, 4), console::significant(plan.uniform_error, 4),
              options.error == "lag"
                  ? ""
-                 : fmt::format("While training, lgreco plans by --error lag if nobody says: {} "
+                 : fmt::format("Training with lgreco uses --error lag by default, which gives {} "
                                "bytes.\n",
                                console::fixed(planned.by_lag.bytes, 0)),
              console::thousands(planned.layers.elements_left_out),

@@ -32,7 +32,7 @@ std::uint64_t number_of(const std::string& text, const char* variable, std::uint
                         std::uint64_t most) {
   const auto number = whole_number(text);
   if (!number || *number < least || *number > most) {
-    throw UsageError(fmt::format("{}={} in the environment is no whole number from {} to {}",
+    throw UsageError(fmt::format("{}={} in the environment is not a whole number from {} to {}",
                                  variable, text, least, most));
   }
   return *number;

@@ -112,11 +112,11 @@ TEST(Placement, HalfAnEnvironmentIsRefused) {
 TEST(Placement, NumbersAreCheckedAgainstOneAnother) {
   Variables variables = kFour;
   variables["RANK"] = "4";
-  EXPECT_EQ(refusal({}, variables), "RANK=4 in the environment is no whole number from 0 to 3");
+  EXPECT_EQ(refusal({}, variables), "RANK=4 in the environment is not a whole number from 0 to 3");
   variables = kFour;
   variables["MASTER_PORT"] = "70000";
   EXPECT_EQ(refusal({}, variables),
-            "MASTER_PORT=70000 in the environment is no whole number from 1 to 65535");
+            "MASTER_PORT=70000 in the environment is not a whole number from 1 to 65535");
 }
 
 TEST(WorkersOnHost, AreThoseThatTheEnvironmentNamesOrAll) {

@@ -68,7 +68,7 @@ void complete_checkpoint(const std::filesystem::path& checkpoint, std::uint64_t 
 Json read_manifest(const WholeCheckpoint& checkpoint, const Json& configuration) {
   Json manifest = read_json_file(checkpoint.directory / kManifest);
   if (!manifest.contains("configuration")) {
-    fail_file(checkpoint.directory / kManifest, "is no manifest: it has no configuration");
+    fail_file(checkpoint.directory / kManifest, "is not a manifest: it has no configuration");
   }
   const std::string differs = differences(manifest["configuration"], configuration);
   if (!differs.empty()) fail_file(checkpoint.directory, "is of another run: " + differs);

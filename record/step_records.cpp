@@ -76,7 +76,7 @@ StepRecord parse_line(const std::filesystem::path& path, std::string_view line,
     fail_file(path, "line " + std::to_string(number) + ": " + what);
   };
   const Json json = Json::parse(line, nullptr, false);
-  if (json.is_discarded()) fail("is no JSON");
+  if (json.is_discarded()) fail("is not JSON");
   StepRecord step;
   try {
     step = from_json(json, kinds);
@@ -104,7 +104,7 @@ std::vector<std::string> whole_lines(const std::filesystem::path& path) {
 void cut_back(const std::filesystem::path& path, std::uint64_t steps) {
   const std::vector<std::string> lines = whole_lines(path);
   if (lines.size() < steps) {
-    fail_file(path, "has " + std::to_string(lines.size()) + " steps, and the run goes on behind " +
+    fail_file(path, "has " + std::to_string(lines.size()) + " steps, but the run resumes after " +
                         "step " + std::to_string(steps));
   }
   std::string kept;

@@ -228,7 +228,7 @@ class Parser {
     std::string found = "the end";
     if (position_ < text_.size()) {
       const char c = text_[position_];
-      found = is_printable(c) ? quoted({&c, 1}) : "a byte that is no printable ASCII";
+      found = is_printable(c) ? quoted({&c, 1}) : "a byte that is not printable ASCII";
     }
     fail_at(text_, position_, "expected " + std::string(what) + ", found " + found);
   }

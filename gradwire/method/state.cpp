@@ -48,7 +48,7 @@ std::string difference_of_order(std::span<const StateTensor> ours,
 }
 
 void check_same_run(std::span<const MethodState> old) {
-  if (old.empty()) throw Error("there is no saved state to go on from");
+  if (old.empty()) throw Error("there is no saved state to load");
   for (std::size_t i = 0; i < old.size(); ++i) {
     if (old[i].rank != i || old[i].ranks != old.size()) {
       refuse(i, "is that of rank " + std::to_string(old[i].rank) + " of " +
