@@ -45,8 +45,7 @@ std::string transport_help() {
 
 void add_worker_options(CLI::App& app, launch::WorkerOptions& options) {
   app.add_option("--workers", options.workers,
-                 fmt::format("Workers [{}]; under mpirun, or with RANK and WORLD_SIZE set, it is "
-                             "known",
+                 fmt::format("Number of workers [{}, or that of mpirun or WORLD_SIZE]",
                              options.workers_default))
       ->transform(whole_number(1, kWorkersMax))
       ->type_name("N");
