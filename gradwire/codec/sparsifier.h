@@ -1,4 +1,4 @@
-// Sparsifiers: which elements of a tensor a sparse codec keeps. Stateless and thread-safe.
+// Sparsifier: the stage of a codec that chooses the elements to keep. Stateless and thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,11 @@ class Sparsifier {
 
   virtual std::string spec() const = 0;
 
-  // The most elements that are kept of a tensor.
+  // The largest number of elements that are kept.
   virtual std::size_t kept_max(std::size_t tensor_elements) const = 0;
 
-  // Of this stage followed by a stage with the other guarantee. That one is for kept_max(elements).
+  // The guarantee of this stage and the next one together. `values` is that of the next stage, for
+  // kept_max(elements) elements.
   virtual Guarantee guarantee(std::size_t elements, const Guarantee& values) const = 0;
 
   // Finds the kept elements, and whether the tensor is poisoned or not finite.
