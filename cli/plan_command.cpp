@@ -131,7 +131,7 @@ struct Planned {
   Layers layers;
   LayerPlan plan;
   double plan_ms = 0;
-  LayerPlan by_lag;  // by the measure that lgreco has when nobody says
+  LayerPlan by_lag;  // with the default measure of lgreco
 
   const Candidate& choice(std::size_t layer) const { return candidates.all[plan.choices[layer]]; }
   const CandidateCost& cost(std::size_t layer) const {

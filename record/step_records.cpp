@@ -40,7 +40,7 @@ std::string to_line(const StepRecord& step) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
-// In a line null is a loss that nobody looked at, or one that is no number.
+// In a line, null stands for a metric that was not evaluated or is not finite.
 std::optional<double> known_number(const Json& json, const char* name) {
   if (json.contains(name) && json[name].is_null()) return std::nullopt;
   return optional_number(json, name);

@@ -122,7 +122,7 @@ std::string whole(double number) {
   return console::thousands(static_cast<std::uint64_t>(number + 0.5));
 }
 
-// Why somebody may not save what was published.
+// The likely reason if fewer uploads are saved than published.
 constexpr const char* kWhyNot =
     "workers save most when little is left to learn, and the target is lower than the published "
     "one";
