@@ -51,8 +51,8 @@ std::string way_text(const Candidate& candidate) {
   return fmt::format("{} by {}", candidate.speed.method, name(candidate.best().topology));
 }
 
-// More noise than gradient, or an error that has a direction and that nobody makes up for, is no
-// advice, however fast.
+// Methods without a memory need a small error: noise below the gradient if it is unbiased, or a
+// tenth of that if it has a bias. Others are not recommended, however fast they are.
 bool is_sound(const Candidate& candidate) {
   const MethodSpeed& speed = candidate.speed;
   return speed.has_memory || candidate.best().relative_error <= (speed.is_unbiased ? 1 : 0.1);

@@ -1,4 +1,4 @@
-// Measures a codec on tensors that are encoded piece by piece, as exchanges do it.
+// Measures the speed of a codec on tensors. As in an exchange, they are encoded piece by piece.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ struct CodecSpeed {
   double relative_error = 0;  // |C(v) - v| / |v|, euclidean
 };
 
-// `values` are those of all tensors, one after the other.
+// `values` holds the values of all tensors, one after the other.
 CodecSpeed measure_codec(const Codec& codec, const std::vector<MethodTensor>& tensors,
                          std::span<const float> values, const HostLoad& load, std::size_t rounds);
 

@@ -141,7 +141,7 @@ class MethodMeasurement {
   // Nothing where the method does not run on the topology.
   std::optional<Lap> lap_on(Topology topology) {
     if (!traits_of(topology).has_owners) return try_topology(topology);
-    // A rank that is alone owns everything, whoever the owners would be.
+    // A single rank owns everything, so all topologies with owners take the same time.
     if (!owner_lap_) owner_lap_ = try_topology(topology);
     return *owner_lap_;
   }
@@ -184,7 +184,7 @@ class MethodMeasurement {
   // What is known before anything is sent: of the way up, what cannot wait for its segment.
   plan::CodecSeconds uplink(double encode, double decode) const {
     plan::CodecSeconds seconds;
-    // A codec that nobody can name is taken for one that sees the whole tensor.
+    // A method without one codec counts as one whose codec needs the whole tensor.
     const bool waits = !method_.up || method_.up->needs_whole_tensor();
     const double late = up_ ? std::min(up_->encode, encode) : 0;
     seconds.encode = waits ? late : encode;

@@ -28,21 +28,21 @@ struct TopologySpeed {
 struct MethodSpeed {
   std::string method;                     // as it was given
   std::string spec;                       // the canonical text
-  std::optional<CodecSpeed> codec;        // the uplink's, where a method has one for all
+  std::optional<CodecSpeed> codec;        // of the uplink; empty if tensors have different codecs
   std::vector<TopologySpeed> topologies;  // those that it runs on, in the order of the table
   bool has_memory = false;
   bool needs_whole_gradient = false;
-  bool keeps_uploads = false;  // a worker may let its last message be used again
+  bool keeps_uploads = false;  // a worker may skip an upload, and its last message counts again
   bool mean_waits = false;     // see plan::PlannedExchange
 
-  // Errors of one message: of the way up as the method made it, and of the downlink's codec.
+  // Relative errors of one message: of the uplink, memory included, and of the downlink's codec.
   double up_error = 0;
   double down_error = 0;
   bool is_unbiased = false;  // errors of several workers are independent, and average out
-  bool is_summed = false;    // where sums are passed on, nothing is rounded on the way
+  bool is_summed = false;    // on topologies that pass sums, no hop rounds
 
-  // powersgd: factors are averaged as they are, the left ones and then the right ones; what it
-  // computes beside that is done before, between and after, and nothing hides it.
+  // Methods with factors: the left factors are averaged, and then the right ones, both exactly. The
+  // computations before, between and after do not overlap with the exchanges.
   std::optional<std::size_t> factor_rank;
   double factor_seconds = 0;  // for each element of the gradient
 };

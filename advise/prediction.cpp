@@ -71,7 +71,7 @@ class Predictor {
         .codec = speed.seconds,
         .mean_waits = method.mean_waits,
         .decodes_last = method.has_memory};
-    // Whoever sends seals, and whoever gets checks.
+    // Senders compute checksums, and receivers verify them.
     exchange.codec.encode += speed.up_bytes * scenario_.checksum_byte_seconds;
     exchange.codec.decode_add += speed.up_bytes * scenario_.checksum_byte_seconds;
     exchange.codec.encode_mean += speed.down_bytes * scenario_.checksum_byte_seconds;
@@ -92,7 +92,7 @@ class Predictor {
   }
 
   void add_step(const TopologySpeed& speed, Prediction& prediction) const {
-    // The second mean of factors needs the first, and whoever needs the whole gradient waits.
+    // No overlap if the whole gradient is needed, or if the second factors need the first ones.
     const bool hides = !method_.needs_whole_gradient && !method_.factor_rank;
     const std::size_t groups = hides ? scenario_.groups() : 1;
     double each = prediction.exchange_seconds;

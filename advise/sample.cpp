@@ -32,7 +32,7 @@ std::optional<data::SampleShape> known_shape(const std::string& data) {
 
 void check_network(const std::string& model) {
   if (session::is_convex_model(model)) {
-    throw UsageError(model + " is no network: give the number of its features as --params");
+    throw UsageError(model + " is not a network: give the number of its features as --params");
   }
   train::parse_model(model);
 }

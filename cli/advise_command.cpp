@@ -227,10 +227,10 @@ void run(const AdviseOptions& options, const console::Console& console) {
 // What is exchanged.
 void add_model_options(CLI::App& app, AdviseOptions& options) {
   auto* model = app.add_option("--model", options.model,
-                               "A network, as train takes it: resnet20, 'transformer(layers=6)'")
+                               "A network of train: resnet20, 'transformer(layers=6)'")
                     ->type_name("M");
   app.add_option("--data", options.data,
-                 "What the network learns from, where its size depends on it [as train]")
+                 "Data set, if the size of the network depends on it [as for train]")
       ->needs(model)
       ->type_name("D");
   auto* params = app.add_option("--params", options.params, "Parameters, instead of a model")
@@ -238,7 +238,7 @@ void add_model_options(CLI::App& app, AdviseOptions& options) {
                      ->excludes(model)
                      ->type_name("N");
   app.add_option("--tensors", options.tensors,
-                 "Tensors of very different sizes that share them [as networks have]")
+                 "Number of tensors, of very different sizes [as many as networks have]")
       ->transform(whole_number(1, kTensorsMax))
       ->needs(params)
       ->type_name("N");
@@ -251,17 +251,17 @@ void add_place_options(CLI::App& app, AdviseOptions& options) {
       ->required()
       ->type_name("N");
   app.add_option("--bandwidth", options.bandwidth,
-                 "Of a worker's link, each way: 100Mbit, 1Gbit, 1e9 (bits a second)")
+                 "Rate of a worker's link in each direction: 100Mbit, 1Gbit, 1e9 (bits per second)")
       ->required()
       ->type_name("RATE");
-  app.add_option("--latency-ms", options.latency_ms,
-                 "From one worker's program to another's, one way")
+  app.add_option("--latency-ms", options.latency_ms, "One-way latency between two workers")
       ->check(number_between(0, 60'000))
       ->type_name("T")
       ->capture_default_str();
-  app.add_option("--compute-ms", options.compute_ms,
-                 "What a step computes, forward and backward; without it only the exchange is "
-                 "judged")
+  app.add_option(
+         "--compute-ms", options.compute_ms,
+         "Time of the computation of a step, forward and backward; without it only the exchange is "
+         "compared")
       ->check(number_between(0, 1e9))
       ->type_name("T");
   add_count_option(app, "--host-workers", options.host_workers, kWorkersMax,
@@ -270,7 +270,7 @@ void add_place_options(CLI::App& app, AdviseOptions& options) {
 
 void add_measurement_options(CLI::App& app, AdviseOptions& options) {
   app.add_option("--methods", options.methods,
-                 "What to judge; give it once for each [none, and eight that differ much]")
+                 "A method to compare; may be repeated [none, and eight different ones]")
       ->allow_extra_args(false)
       ->type_name("SPEC");
   auto* generate =
@@ -288,7 +288,7 @@ void add_measurement_options(CLI::App& app, AdviseOptions& options) {
 
 void add_advise_command(CLI::App& program, const console::Console& console) {
   auto* app = program.add_subcommand(
-      "advise", "What to use on a given network, and how much faster it would be");
+      "advise", "Recommend a method for a network link, with the expected speed-up");
   auto options = std::make_shared<AdviseOptions>();
   add_model_options(*app, *options);
   add_place_options(*app, *options);

@@ -215,8 +215,8 @@ TEST(Advise, NonsenseIsWrongUsage) {
   expect_wrong_usage(given({"--model", "resnet20"}), "--model excludes --params");
   expect_wrong_usage({"--params", "1000", "--bandwidth", "1Gbit"}, "--workers is required");
   expect_wrong_usage({"--params", "1000", "--workers", "4"}, "--bandwidth is required");
-  expect_wrong_usage(on_link("1Gbit", "0", {}), "'0' is no whole number from 1 to 10000");
-  expect_wrong_usage(on_link("1Gbit", "10001", {}), "is no whole number from 1 to 10000");
+  expect_wrong_usage(on_link("1Gbit", "0", {}), "'0' is not a whole number from 1 to 10000");
+  expect_wrong_usage(on_link("1Gbit", "10001", {}), "is not a whole number from 1 to 10000");
   for (const char* rate : {"fast", "1 parsec", "1GB/s", "-1Gbit", "0", "1e300", "nan"}) {
     expect_wrong_usage(on_link(rate, "4", {}), "--bandwidth: '" + std::string(rate) + "' is no");
   }
@@ -229,7 +229,7 @@ TEST(Advise, NonsenseIsWrongUsage) {
   expect_wrong_usage({"--model", "resnet21", "--workers", "4", "--bandwidth", "1Gbit"},
                      "did you mean 'resnet20'?");
   expect_wrong_usage({"--model", "logistic", "--workers", "4", "--bandwidth", "1Gbit"},
-                     "logistic is no network");
+                     "logistic is not a network");
   expect_wrong_usage(given({"--generate", "gaussian", "--input", "x.f32"}), "excludes");
 }
 

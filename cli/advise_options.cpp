@@ -38,9 +38,10 @@ double parse_bandwidth(const std::string& text) {
   if (unit.ends_with("/s")) unit.resize(unit.size() - 2);
   const auto known = std::ranges::find(kUnits, unit, &Unit::name);
   if (error != std::errc() || is_bytes || known == std::end(kUnits)) {
-    throw UsageError(fmt::format(
-        "--bandwidth: '{}' is no rate: they are like 100Mbit, 1Gbit or 1e9, in bits a second{}",
-        text, is_bytes ? " and not in bytes" : ""));
+    throw UsageError(
+        fmt::format("--bandwidth: '{}' is not a rate in bits per second{}: use a number such as "
+                    "100Mbit, 1Gbit or 1e9",
+                    text, is_bytes ? ", not in bytes" : ""));
   }
   const double bits_per_second = number * known->factor;
   if (!(bits_per_second >= kLeast && bits_per_second <= kMost)) {

@@ -98,7 +98,7 @@ Measurement measure(Communicator& communicator, const BenchAllreduceCommand& com
 }
 
 std::string sum_name(const launch::Placement& placement) {
-  return fmt::format("{} fp32 allreduce", name(placement.transport));
+  return fmt::format("{} fp32 allreduce", placement.transport->name);
 }
 
 Json to_json(const Measurement& measurement, const BenchAllreduceCommand& command,
@@ -109,7 +109,7 @@ Json to_json(const Measurement& measurement, const BenchAllreduceCommand& comman
     results.push_back({{"method", command.methods[m]},
                        {"spec", methods[m]},
                        {"topology", name(figures.topology)},
-                       {"transport", name(placement.transport)},
+                       {"transport", placement.transport->name},
                        {"workers", placement.size},
                        {"ms", figures.ms},
                        {"ms_min", figures.ms_min},
@@ -172,7 +172,7 @@ void print_table(const Measurement& measurement, const BenchAllreduceCommand& co
              "most.\n",
              table.text(), console::thousands(measurement.elements), command.source(),
              command.tensors, plural(command.tensors), placement.size, plural(placement.size),
-             name(placement.transport), rounds, plural(rounds));
+             placement.transport->name, rounds, plural(rounds));
 }
 
 void run(BenchAllreduceCommand command, const CLI::App& parsed, const console::Console& console) {
@@ -205,14 +205,14 @@ void run(BenchAllreduceCommand command, const CLI::App& parsed, const console::C
 // What is measured.
 void add_work_options(CLI::App& app, BenchAllreduceCommand& command) {
   app.add_option("--method", command.methods,
-                 "What to measure: a codec or a method, as 'gradwire methods' lists them; may be "
-                 "given several times")
+                 "A codec or a method, see 'gradwire methods'; may be repeated")
       ->allow_extra_args(false)
       ->type_name("SPEC");
   auto* elements = add_count_option(app, "--elements", command.elements, kElementsMax,
                                     "Elements that every worker gives");
-  app.add_option("--input", command.input,
-                 "Take the elements from a .f32 or .npy file; {rank} in its name is the worker's")
+  app.add_option(
+         "--input", command.input,
+         "Read the values from a .f32 or .npy file; {rank} in its name becomes the worker's rank")
       ->excludes(elements)
       ->type_name("FILE");
   add_count_option(app, "--tensors", command.tensors, kTensorsMax,
@@ -231,7 +231,7 @@ void add_work_options(CLI::App& app, BenchAllreduceCommand& command) {
 
 void add_bench_allreduce_command(CLI::App& bench, const console::Console& console) {
   auto* app = bench.add_subcommand(
-      "allreduce", "Time, bytes and error of compressed means between workers, beside fp32");
+      "allreduce", "Time, bytes and error of compressed means, compared with an fp32 all-reduce");
   auto command = std::make_shared<BenchAllreduceCommand>();
   add_work_options(*app, *command);
   add_worker_options(*app, command->workers);

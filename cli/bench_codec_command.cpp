@@ -132,7 +132,8 @@ void run(const BenchCodecOptions& options, const console::Console& console) {
 }  // namespace
 
 void add_bench_codec_command(CLI::App& bench, const console::Console& console) {
-  auto* command = bench.add_subcommand("codec", "Speed, size and error of codecs, beside memcpy");
+  auto* command =
+      bench.add_subcommand("codec", "Speed, size and error of codecs, compared with memcpy");
   auto options = std::make_shared<BenchCodecOptions>();
   command->add_option("--codec", options->codecs, "What to measure; may be given several times")
       ->allow_extra_args(false)

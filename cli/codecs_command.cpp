@@ -106,7 +106,8 @@ void run(const CodecsOptions& options, const console::Console& console) {
 }  // namespace
 
 void add_codecs_command(CLI::App& program, const console::Console& console) {
-  auto* command = program.add_subcommand("codecs", "Every codec: its size and its guarantee");
+  auto* command =
+      program.add_subcommand("codecs", "List the codecs with their sizes and guarantees");
   auto options = std::make_shared<CodecsOptions>();
   add_count_option(*command, "--elements", options->elements, kElementsMax,
                    "Elements of the tensor that sizes and guarantees are for");

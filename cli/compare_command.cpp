@@ -93,7 +93,8 @@ void run(const CompareCommand& command, const CLI::App& parsed, const console::C
 }  // namespace
 
 void add_compare_command(CLI::App& program, const console::Console& console) {
-  auto* app = program.add_subcommand("compare", "The same training run for several methods");
+  auto* app = program.add_subcommand(
+      "compare", "Train with several methods, one after the other, and compare them");
   auto command = std::make_shared<CompareCommand>();
   app->add_option("--methods", command->methods, "A codec or a method; give it once for each")
       ->type_name("SPEC")

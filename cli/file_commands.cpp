@@ -108,7 +108,7 @@ void run_decode(const FileOptions& options, const console::Console& console) {
 }  // namespace
 
 void add_encode_command(CLI::App& program, const console::Console& console) {
-  auto* command = program.add_subcommand("encode", "Write a tensor as a .gw file");
+  auto* command = program.add_subcommand("encode", "Encode a tensor file as a .gw file");
   auto options = std::make_shared<FileOptions>();
   command->add_option("IN", options->input, "A .f32 (raw little-endian floats) or .npy file")
       ->required()
@@ -117,9 +117,7 @@ void add_encode_command(CLI::App& program, const console::Console& console) {
   command->add_option("--codec", options->codec, "How to encode; see 'gradwire codecs'")
       ->required()
       ->type_name("SPEC");
-  command
-      ->add_option("--seed", options->seed,
-                   "Names the random numbers of codecs that round at random")
+  command->add_option("--seed", options->seed, "Seed of the random numbers of codecs")
       ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("S")
       ->capture_default_str();
@@ -132,7 +130,7 @@ void add_encode_command(CLI::App& program, const console::Console& console) {
 }
 
 void add_decode_command(CLI::App& program, const console::Console& console) {
-  auto* command = program.add_subcommand("decode", "Write a .gw file as a tensor again");
+  auto* command = program.add_subcommand("decode", "Decode a .gw file to a tensor file");
   auto options = std::make_shared<FileOptions>();
   command->add_option("IN", options->input, "A .gw file")->required()->type_name("");
   command->add_option("OUT", options->output, "The .f32 or .npy file to write")

@@ -126,7 +126,7 @@ void run(const InspectOptions& options, const console::Console& console) {
 }  // namespace
 
 void add_inspect_command(CLI::App& program, const console::Console& console) {
-  auto* command = program.add_subcommand("inspect", "What a .gw file holds, frame by frame");
+  auto* command = program.add_subcommand("inspect", "Show the header and the frames of a .gw file");
   auto options = std::make_shared<InspectOptions>();
   command->add_option("FILE", options->file, "A .gw file")->required()->type_name("");
   command->add_flag("--all", options->all,

@@ -15,7 +15,7 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
     const char* const end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, number);
     if (error != std::errc() || rest != end || number < least || number > most) {
-      return fmt::format("'{}' is no whole number from {} to {}", text, least, most);
+      return fmt::format("'{}' is not a whole number from {} to {}", text, least, most);
     }
     text = std::to_string(number);
     return std::string();

@@ -131,7 +131,7 @@ struct Planned {
   Layers layers;
   LayerPlan plan;
   double plan_ms = 0;
-  LayerPlan by_lag;  // by the measure that lgreco has when nobody says
+  LayerPlan by_lag;  // with the default measure of lgreco
 
   const Candidate& choice(std::size_t layer) const { return candidates.all[plan.choices[layer]]; }
   const CandidateCost& cost(std::size_t layer) const {
@@ -206,7 +206,7 @@ void print_table(const Planned& planned, const PlanCommandOptions& options,
              console::significant(plan.error, 4), console::significant(plan.uniform_error, 4),
              options.error == "lag"
                  ? ""
-                 : fmt::format("While training, lgreco plans by --error lag if nobody says: {} "
+                 : fmt::format("Training with lgreco uses --error lag by default, which gives {} "
                                "bytes.\n",
                                console::fixed(planned.by_lag.bytes, 0)),
              console::thousands(planned.layers.elements_left_out),
@@ -240,7 +240,7 @@ void run(const PlanCommandOptions& options, const console::Console& console) {
 
 void add_plan_command(CLI::App& program, const console::Console& console) {
   auto* command = program.add_subcommand(
-      "plan", "Which layer should be sent by what, for recorded gradients (L-GreCo)");
+      "plan", "Plan a setting for each layer from recorded gradients (L-GreCo)");
   auto options = std::make_shared<PlanCommandOptions>();
   command
       ->add_option("--gradients", options->gradients,
@@ -255,18 +255,20 @@ void add_plan_command(CLI::App& program, const console::Console& console) {
       ->check(CLI::IsMember(family_names()))
       ->capture_default_str();
   command
-      ->add_option("--uniform", options->uniform,
-                   "What to be no worse than [qsgd(bits=4), topk(1%) or powersgd(rank=4)]")
+      ->add_option(
+          "--uniform", options->uniform,
+          "Uniform setting that the plan must match [qsgd(bits=4), topk(1%) or powersgd(rank=4)]")
       ->type_name("SPEC");
   command
       ->add_option("--alpha", options->alpha,
-                   "The error may be so many times that of the uniform setting")
+                   "Largest error, relative to that of the uniform setting")
       ->check(CLI::Range(1e-6, 1e6))
       ->capture_default_str();
   command
-      ->add_option("--error", options->error,
-                   "What counts as the error of a layer: what is lost in one step, its square, or "
-                   "what an error memory comes to hold in the long run (lgreco's own)")
+      ->add_option(
+          "--error", options->error,
+          "Measure of a layer's error: the norm of the error of one step, its square, or the norm "
+          "of the error memory in the long run (lag, the default of lgreco)")
       ->check(CLI::IsMember({"norms", "squares", "lag"}))
       ->capture_default_str();
   add_json_option(*command, options->json);

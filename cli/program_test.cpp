@@ -91,7 +91,8 @@ TEST(Program, NumbersAreDecimalDigitsWithinTheirBounds) {
     for (const std::string& text : texts) {
       Names arguments = command;
       arguments.push_back(text);
-      expect_wrong_usage(arguments, "'" + text + "' is no whole number from " + std::string(what));
+      expect_wrong_usage(arguments,
+                         "'" + text + "' is not a whole number from " + std::string(what));
     }
   };
   refused({"codecs", "--elements"}, {"0", "-1", "many", "1e6", "1099511627777", ""},

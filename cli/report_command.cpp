@@ -41,7 +41,8 @@ void run(const ReportOptions& options, const console::Console& console) {
 }  // namespace
 
 void add_report_command(CLI::App& program, const console::Console& console) {
-  auto* app = program.add_subcommand("report", "The page again from run records");
+  auto* app =
+      program.add_subcommand("report", "Write the page of finished runs again, from their records");
   auto options = std::make_shared<ReportOptions>();
   app->add_option("DIR", options->directories, "Directories of runs, or of comparisons")
       ->required()

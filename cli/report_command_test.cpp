@@ -45,7 +45,8 @@ TEST_F(ReportCommand, RunThatHasNotFinishedIsRefusedAndNoPageAppears) {
   std::filesystem::remove(run + "/run.json");
   const Outcome outcome = gradwire({"report", run});
   EXPECT_EQ(outcome.exit_code, kFailed);
-  EXPECT_EQ(outcome.err, "gradwire: " + run + ": has not finished; go on with train --resume\n");
+  EXPECT_EQ(outcome.err,
+            "gradwire: " + run + ": has not finished; resume it with train --resume\n");
   EXPECT_FALSE(std::filesystem::exists(run + "/report.html"));
 }
 

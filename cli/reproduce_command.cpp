@@ -30,14 +30,14 @@ struct ReproduceCommand {
 void check_paths(const ReproduceCommand& command) {
   const auto& data = command.options.data_directory;
   if (!data.empty() && !std::filesystem::is_directory(data)) {
-    fail_file(data, "is no directory with data");
+    fail_file(data, "is not a directory");
   }
   if (std::filesystem::is_directory(command.document)) {
     fail_file(command.document, "is a directory: --document names a file, such as results.md");
   }
   const auto parent = command.document.parent_path();
   if (!parent.empty() && !std::filesystem::is_directory(parent)) {
-    fail_file(parent, "is no directory: make it first, the document is to go there");
+    fail_file(parent, "is not a directory: create it first; the document is written there");
   }
 }
 
@@ -88,7 +88,7 @@ void run(ReproduceCommand command, const console::Console& console) {
     }
   } catch (const launch::Stopped& stopped) {
     throw launch::Stopped(
-        fmt::format("{}. What is finished is in {}: the same command goes on from there",
+        fmt::format("{}. Finished measurements are in {}: the same command resumes from there",
                     stopped.what(), options.directory.string()));
   }
   print(kept, command, console);
@@ -99,28 +99,30 @@ void run(ReproduceCommand command, const console::Console& console) {
 
 void add_reproduce_command(CLI::App& program, const console::Console& console) {
   auto* app =
-      program.add_subcommand("reproduce", "What publications claim, measured on this machine");
+      program.add_subcommand("reproduce", "Measure the claims of publications on this machine");
   auto command = std::make_shared<ReproduceCommand>();
   std::vector<std::string> names;
   for (const reproduce::ClaimEntry& entry : reproduce::all_claims()) names.emplace_back(entry.name);
   app->add_option("NAME", command->name, fmt::format("{} or all", fmt::join(names, ", ")))
       ->required()
       ->type_name("");
-  app->add_flag("--quick", command->options.is_quick, "Smaller, in a minute or two for each claim");
+  app->add_flag("--quick", command->options.is_quick,
+                "Smaller measurements: a minute or two for each claim");
   app->add_option("--data-dir", command->options.data_directory,
-                  "Where LIBSVM files are, such as mushrooms, a5a and w8a [generated twins]")
+                  "Directory of LIBSVM files, such as mushrooms, a5a and w8a [generated data]")
       ->type_name("DIR");
-  app->add_option("--out", command->options.directory,
-                  "Where results are kept, and gone on from [runs/reproduce, or -quick]")
+  app->add_option(
+         "--out", command->options.directory,
+         "Directory of the results; a repeated command resumes there [runs/reproduce, or -quick]")
       ->type_name("DIR");
   app->add_option("--document", command->document,
-                  "Write a document of all claims that are kept, with pictures beside it")
+                  "Write a document of all finished claims, and its pictures beside it")
       ->type_name("FILE");
   app->add_flag("--fresh", command->options.is_fresh,
-                "Forget what is kept of these claims, and begin anew");
+                "Discard earlier results of these claims, and start again");
   add_json_option(*app, command->json);
   app->footer(
-      "Stopped by Ctrl-C or killed, the same command goes on where it was.\n"
+      "After Ctrl-C or a kill, the same command resumes.\n"
       "Examples:\n"
       "  gradwire reproduce natural --quick\n"
       "  gradwire reproduce all --data-dir libsvm --document docs/results.md");

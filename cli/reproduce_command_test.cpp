@@ -17,7 +17,7 @@ TEST(ReproduceCommand, RefusesWhatIsNotThere) {
   const Outcome data = gradwire(
       {"reproduce", "diana", "--data-dir", directory / "absent", "--out", directory / "o"});
   EXPECT_EQ(data.exit_code, kFailed);
-  EXPECT_TRUE(contains(data.err, "absent: is no directory with data")) << data.err;
+  EXPECT_TRUE(contains(data.err, "absent: is not a directory")) << data.err;
   EXPECT_FALSE(std::filesystem::exists(directory / "o"));
 }
 

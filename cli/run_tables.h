@@ -8,7 +8,7 @@
 
 namespace gradwire::cli {
 
-// One run over its steps: a row wherever somebody looked at the model.
+// The steps of one run: a row for each evaluation.
 std::string steps_table(const session::FinishedRun& run);
 
 // Whether the model that a run left can be told from one that diverged.

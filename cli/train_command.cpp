@@ -108,7 +108,8 @@ void run(const TrainCommand& command, const CLI::App& parsed, const console::Con
 }  // namespace
 
 void add_train_command(CLI::App& program, const console::Console& console) {
-  auto* app = program.add_subcommand("train", "One training run, with its record and a page");
+  auto* app = program.add_subcommand(
+      "train", "Train a network or a convex problem, and write a record and a page");
   auto command = std::make_shared<TrainCommand>();
   app->add_option("--method", command->method, "How gradients are averaged: a codec or a method")
       ->type_name("SPEC")

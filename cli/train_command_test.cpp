@@ -82,7 +82,7 @@ TEST_F(TrainThreads, RunThatIsThereIsNotTouchedUnasked) {
   const std::string before = read_text(out_ + "/run.json");
   const Outcome refused = train({});
   EXPECT_EQ(refused.exit_code, kWrongUsage);
-  EXPECT_TRUE(contains(refused.err, "holds a run: give --resume to go on with it")) << refused.err;
+  EXPECT_TRUE(contains(refused.err, "holds a run: give --resume to continue it")) << refused.err;
   EXPECT_EQ(read_text(out_ + "/run.json"), before);
   EXPECT_EQ(train({"--overwrite"}).exit_code, kDone);
 }
@@ -131,7 +131,7 @@ TEST_F(TrainThreads, RunThatCannotStartLeavesTheOldOneAlone) {
   const std::string before = read_text(out_ + "/steps.jsonl");
   const Outcome resumed = train({"--resume", "--seed", "2"});
   EXPECT_EQ(resumed.exit_code, kFailed);
-  EXPECT_TRUE(contains(resumed.err, "has no checkpoint to go on from")) << resumed.err;
+  EXPECT_TRUE(contains(resumed.err, "has no checkpoint to resume from")) << resumed.err;
   const Outcome ring = train({"--method", "ef(topk(10%))", "--topology", "ring", "--overwrite"});
   EXPECT_EQ(ring.exit_code, kFailed);
   EXPECT_EQ(read_text(out_ + "/steps.jsonl"), before);
@@ -173,8 +173,8 @@ TEST_F(TrainThreads, EverySplitAndTopologyRuns) {
 TEST_F(Train, WrongUsageIsSaid) {
   expect_wrong_usage({"--model", "linear"}, "there is no model called 'linear'");
   expect_wrong_usage({"--epochs", "3"}, "--epochs is for networks, not for logistic");
-  expect_wrong_usage({"--l2", "L*100"}, "'L*100' is no strength");
-  expect_wrong_usage({"--step", "fast"}, "'fast' is no step");
+  expect_wrong_usage({"--l2", "L*100"}, "'L*100' is not a strength");
+  expect_wrong_usage({"--step", "fast"}, "'fast' is not a step size");
   expect_wrong_usage({"--l1", "1", "--regulariser", "l2(1)"}, " excludes --");
   expect_wrong_usage({"--batch", "3", "--full-batch"}, " excludes --");
   expect_wrong_usage({"--overwrite", "--resume"}, " excludes --");

@@ -286,7 +286,7 @@ void TrainNetwork::kill_at_random_moments(const std::string& method) const {
     const std::size_t lines = life % 3 == 2 ? 0 : std::min(done + 3 + draw(25), kSteps);
     last = run_until(call, lines, draw(lines == 0 ? 400 : 30));
     if (last.exit_code == kDone) break;
-    if (contains(last.err, "has no checkpoint to go on from")) {  // it was too early
+    if (contains(last.err, "has no checkpoint to resume from")) {  // it was too early
       std::filesystem::remove_all(out_);
       continue;
     }

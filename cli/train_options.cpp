@@ -54,7 +54,7 @@ void add_problem_options(CLI::App& app, session::TrainOptions& options) {
       ->capture_default_str();
   app.add_option("--data", options.data,
                  "fashion-mnist, mnist, cifar10, generated, generated-text, or a file or directory "
-                 "of idx, CIFAR-binary, LIBSVM or text [what is usual for the model]")
+                 "of idx, CIFAR-binary, LIBSVM or text [the default of the model]")
       ->type_name("D");
   app.add_option("--split", options.split, "Samples to workers: iid, label or dirichlet(A)")
       ->type_name("SPEC")
@@ -74,15 +74,15 @@ void add_step_options(CLI::App& app, TrainArguments& arguments) {
       ->transform(whole_number(1, kStepsMax))
       ->type_name("N");
   auto* full = app.add_flag("--full-batch", options.full_batch,
-                            "Every worker uses all its rows in every step: the default of "
+                            "Each worker uses all its rows in every step: the default of "
                             "logistic and least-squares");
   app.add_option("--batch", options.batch,
-                 "Samples of every worker for a step [64 for networks, 16 of text]")
+                 "Samples per worker and step [64 for networks, 16 for text]")
       ->transform(whole_number(1, kBatchMax))
       ->excludes(full)
       ->type_name("N");
   app.add_option("--seed", options.seed,
-                 "Of weights, generated data, splits, batches, dropout and all rounding")
+                 "Seed of weights, generated data, splits, batches, dropout and rounding")
       ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("N")
       ->capture_default_str();
@@ -174,7 +174,7 @@ void add_network_options(CLI::App& app, TrainArguments& arguments) {
   adder.add("--context", network.context, "Tokens of a sample of text [128]", "N")
       ->transform(whole_number(1, 1'000'000));
   adder.add_flag("--words", network.words, "Text is cut into words, not into characters");
-  adder.add_flag("--no-augmentation", network.no_augmentation, "Training samples as they are");
+  adder.add_flag("--no-augmentation", network.no_augmentation, "Do not augment training samples");
 }
 
 void add_record_options(CLI::App& app, session::TrainOptions& options) {
@@ -185,7 +185,7 @@ void add_record_options(CLI::App& app, session::TrainOptions& options) {
   app.add_flag("--resume", options.resume, "Go on after the newest checkpoint in the directory")
       ->excludes(overwrite);
   app.add_option("--checkpoint-every", options.checkpoint_every,
-                 "Steps from one checkpoint to the next; 0 for none [networks: --evaluate-every]")
+                 "Steps between checkpoints; 0 for none [networks: --evaluate-every]")
       ->transform(whole_number(0, kStepsMax))
       ->type_name("N");
   app.add_option("--tensorboard", options.tensorboard,

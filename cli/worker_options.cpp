@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 #include "cli/options.h"
 #include "gradwire/core/error.h"
+#include "launch/transports.h"
 
 namespace gradwire::cli {
 namespace {
@@ -22,18 +25,32 @@ std::string check_topology(const std::string& text) {
   return "";
 }
 
+std::vector<std::string> transport_names() {
+  std::vector<std::string> names;
+  for (const launch::TransportEntry& entry : launch::all_transports())
+    names.emplace_back(entry.name);
+  return names;
+}
+
+// "in-process (threads of one process), ..."
+std::string transport_help() {
+  std::string help;
+  for (const launch::TransportEntry& entry : launch::all_transports()) {
+    help += fmt::format("{}{} ({})", help.empty() ? "" : ", ", entry.name, entry.help);
+  }
+  return help;
+}
+
 }  // namespace
 
 void add_worker_options(CLI::App& app, launch::WorkerOptions& options) {
   app.add_option("--workers", options.workers,
-                 fmt::format("Workers [{}]; under mpirun, or with RANK and WORLD_SIZE set, it is "
-                             "known",
+                 fmt::format("Number of workers [{}, or that of mpirun or WORLD_SIZE]",
                              options.workers_default))
       ->transform(whole_number(1, kWorkersMax))
       ->type_name("N");
-  app.add_option("--transport", options.transport,
-                 "in-process (threads), gloo (one process a worker) or mpi (under mpirun)")
-      ->check(CLI::IsMember({"in-process", "gloo", "mpi"}))
+  app.add_option("--transport", options.transport, transport_help())
+      ->check(CLI::IsMember(transport_names()))
       ->type_name("T");
   app.add_option("--topology", options.topology_name,
                  name(Topology::automatic) + (", " + topology_names()))
@@ -44,11 +61,12 @@ void add_worker_options(CLI::App& app, launch::WorkerOptions& options) {
       ->transform(whole_number(0, kWorkersMax))
       ->type_name("RANK");
   app.add_flag("--dedicated-server", options.dedicated_server,
-               "The server only averages, and gives nothing itself");
-  app.add_option("--interface", options.interface, "The network interface for gloo, such as eth0")
+               "The server only averages, and has no gradients of its own");
+  app.add_option("--interface", options.interface,
+                 "The network interface of this process, such as eth0")
       ->type_name("IF");
   app.add_option("--deadline", options.deadline_seconds,
-                 "Seconds after which a silent worker is given up")
+                 "Seconds without a sign of life after which a worker counts as lost")
       ->transform(whole_number(1, kDeadlineSecondsMax))
       ->type_name("SECONDS")
       ->capture_default_str();

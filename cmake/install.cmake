@@ -4,41 +4,19 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# gradwire/gradwire.h, and what it includes.
-target_sources(gradwire PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES
-  gradwire/gradwire.h
-  gradwire/codec/codec.h
-  gradwire/codec/guarantee.h
-  gradwire/codec/spec.h
-  gradwire/codec/workspace.h
-  gradwire/collective/communicator.h
-  gradwire/collective/exchange.h
-  gradwire/collective/topology.h
-  gradwire/core/check.h
-  gradwire/core/error.h
-  gradwire/core/expected.h
-  gradwire/core/random.h
-  gradwire/core/telemetry.h
-  gradwire/core/thread_pool.h
-  gradwire/file/gw_file.h
-  gradwire/file/gw_format.h
-  gradwire/file/npy.h
-  gradwire/file/one_shot.h
-  gradwire/file/tensor.h
-  gradwire/file/tensor_file.h
-  gradwire/method/method.h
-  gradwire/method/method_reader.h
-  gradwire/method/parsed_method.h
-  gradwire/method/note.h
-  gradwire/method/registry.h
-  gradwire/method/safe_step.h
-  gradwire/method/state.h
-  gradwire/method/state_file.h
-  gradwire/transport/gloo.h
-  gradwire/transport/in_process.h
-  gradwire/transport/mpi.h
-  gradwire/transport/transport.h
-  gradwire/wire/frame.h)
+# Public: gradwire/gradwire.h, and all headers that it includes.
+set(headers gradwire/gradwire.h)
+set(unread ${headers})
+while(unread)
+  list(POP_FRONT unread header)
+  file(STRINGS ${header} included REGEX "^#include \"gradwire/")
+  list(TRANSFORM included REPLACE "^#include \"([^\"]+)\".*" "\\1")
+  list(REMOVE_ITEM included ${headers} gradwire/version.h)  # that one is generated
+  list(APPEND headers ${included})
+  list(APPEND unread ${included})
+endwhile()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${headers})
+target_sources(gradwire PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gradwire)
 install(TARGETS gradwire EXPORT gradwire FILE_SET HEADERS)

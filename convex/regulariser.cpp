@@ -100,7 +100,7 @@ bool Regulariser::is_smooth() const { return l1 == 0 && low == -kInfinity && hig
 
 Regulariser parse_regulariser(std::string_view text) {
   const Spec spec = parse_spec(text);
-  if (spec.stages.size() > 1) fail_at(text, spec.stages[1].position, "a regulariser is no pipe");
+  if (spec.stages.size() > 1) fail_at(text, spec.stages[1].position, "a regulariser is not a pipe");
   StageReader reader(text, spec.stages.front());
   const Regulariser regulariser = read(spec.stages.front().name, reader);
   reader.finish();

@@ -45,7 +45,8 @@ StepRule parse_step_rule(std::string_view text) {
   }
   const auto parsed = positive(number);
   if (!parsed) {
-    throw Error("'" + std::string(text) + "' is no step: take auto, a number above 0, or 0.5/L");
+    throw Error("'" + std::string(text) +
+                "' is not a step size: use auto, a number above 0, or 0.5/L");
   }
   rule.number = *parsed;
   return rule;
@@ -61,7 +62,8 @@ L2Rule parse_l2_rule(std::string_view text) {
   if (number == "0" && !rule.divides_smoothness) return rule;
   const auto parsed = positive(number);
   if (!parsed) {
-    throw Error("'" + std::string(text) + "' is no strength: take 0, a number above it, or L/100");
+    throw Error("'" + std::string(text) +
+                "' is not a strength: use 0, a number above it, or L/100");
   }
   rule.number = *parsed;
   return rule;

@@ -13,8 +13,9 @@ TEST(StepRule, IsAutomaticANumberOrAShareOfOneOverL) {
   EXPECT_EQ(parse_step_rule("0.5/L").kind, StepRule::Kind::per_smoothness);
   EXPECT_EQ(parse_step_rule("0.5/L").number, 0.5);
   for (const char* text : {"", "0", "-1", "inf", "nan", "/L", "L", "1/l", "0.5x", "automatic"}) {
-    EXPECT_EQ(message_of<Error>([&] { parse_step_rule(text); }),
-              "'" + std::string(text) + "' is no step: take auto, a number above 0, or 0.5/L");
+    EXPECT_EQ(
+        message_of<Error>([&] { parse_step_rule(text); }),
+        "'" + std::string(text) + "' is not a step size: use auto, a number above 0, or 0.5/L");
   }
 }
 
@@ -24,7 +25,7 @@ TEST(L2Rule, IsANumberOrAFractionOfL) {
   EXPECT_EQ(parse_l2_rule("L/100").value(3), 0.03);
   for (const char* text : {"", "-1", "L", "L/0", "L/", "1/L", "100/L", "L/-1"}) {
     EXPECT_EQ(message_of<Error>([&] { parse_l2_rule(text); }),
-              "'" + std::string(text) + "' is no strength: take 0, a number above it, or L/100");
+              "'" + std::string(text) + "' is not a strength: use 0, a number above it, or L/100");
   }
 }
 

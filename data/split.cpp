@@ -114,7 +114,7 @@ std::string Split::spec() const {
 Split parse_split(std::string_view text) {
   const Spec spec = parse_spec(text);
   const SpecStage& stage = spec.stages.front();
-  if (spec.stages.size() > 1) fail_at(text, spec.stages[1].position, "a split is no pipe");
+  if (spec.stages.size() > 1) fail_at(text, spec.stages[1].position, "a split is not a pipe");
   StageReader reader(text, stage);
   Split split;
   if (stage.name == "label") {

@@ -114,7 +114,7 @@ TEST(Split, WrongSpecShowsThePosition) {
             "'dirichlet' needs a number, as in 'dirichlet(0.5)'\n  dirichlet\n  ^");
   EXPECT_NE(message("dirichlet(0)"), "");
   EXPECT_NE(message("iid(3)"), "");
-  EXPECT_EQ(message("iid | label"), "a split is no pipe\n  iid | label\n        ^");
+  EXPECT_EQ(message("iid | label"), "a split is not a pipe\n  iid | label\n        ^");
 }
 
 }  // namespace

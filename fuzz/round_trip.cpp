@@ -59,7 +59,7 @@ class RoundTrip {
   // The tensor, encoded and decoded in ranges from one cut to the next.
   std::vector<float> decoded(std::span<const std::size_t> cuts) {
     std::vector<float> values(tensor_.size());
-    bool finite = scale_.finite;
+    bool finite = scale_.is_finite();
     for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
       const std::size_t elements = cuts[i + 1] - cuts[i];
       const TensorRange range{tensor_.subspan(cuts[i], elements), cuts[i]};

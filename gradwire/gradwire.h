@@ -1,6 +1,6 @@
-// The public API of gradwire, and all that is installed: codecs (codec/), frames (wire/),
-// compressed means (collective/) over transports (transport/), methods around them (method/), and
-// .gw files (file/), with the errors, random numbers and threads that they take (core/).
+// The public API of gradwire: codecs (codec/), frames (wire/), compressed means (collective/) over
+// transports (transport/), methods (method/), .gw files (file/), and the errors, random numbers and
+// threads that they use (core/). This header and all headers that it includes are installed.
 #pragma once
 
 #include "gradwire/codec/codec.h"

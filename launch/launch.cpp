@@ -199,7 +199,7 @@ class Workers {
     if (!std::exchange(is_stop_asked_, true)) send(SIGTERM);
   }
 
-  // They ended because somebody asked them to.
+  // They ended because the user asked for it.
   bool is_stopped() const { return is_stopped_ && !failure_; }
 
   // "rank 1 ended with exit code 1", if one has failed.

@@ -32,7 +32,7 @@ std::uint64_t number_of(const std::string& text, const char* variable, std::uint
                         std::uint64_t most) {
   const auto number = whole_number(text);
   if (!number || *number < least || *number > most) {
-    throw UsageError(fmt::format("{}={} in the environment is no whole number from {} to {}",
+    throw UsageError(fmt::format("{}={} in the environment is not a whole number from {} to {}",
                                  variable, text, least, most));
   }
   return *number;
@@ -40,21 +40,21 @@ std::uint64_t number_of(const std::string& text, const char* variable, std::uint
 
 // The rank and the size that a pair of variables gives, if it is there.
 std::optional<Placement> placed_by(const Environment& environment, const char* rank_variable,
-                                   const char* size_variable, TransportKind transport) {
+                                   const char* size_variable, const TransportEntry& transport) {
   const auto size_text = text_of(environment, size_variable);
   const auto rank_text = text_of(environment, rank_variable);
   if (!size_text || !rank_text) return std::nullopt;
-  Placement placement{.role = Role::one_worker, .transport = transport};
+  Placement placement{.role = Role::one_worker, .transport = &transport};
   placement.size = number_of(*size_text, size_variable, 1, UINT32_MAX);
   placement.rank = number_of(*rank_text, rank_variable, 0, placement.size - 1);
   return placement;
 }
 
 std::optional<Placement> placed_by_mpirun(const Environment& environment) {
-  auto placement =
-      placed_by(environment, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",  // Open MPI
-                TransportKind::mpi);
-  if (!placement) placement = placed_by(environment, "PMI_RANK", "PMI_SIZE", TransportKind::mpi);
+  const TransportEntry& transport = default_transport(WorkerKind::mpi_ranks);
+  auto placement = placed_by(environment, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                             transport);  // Open MPI
+  if (!placement) placement = placed_by(environment, "PMI_RANK", "PMI_SIZE", transport);
   return placement;
 }
 
@@ -68,11 +68,19 @@ void check_all_are_set(const Environment& environment) {
                                fmt::join(set, ", "), fmt::join(missing, ", ")));
 }
 
-// As torchrun and most schedulers say it.
-std::optional<Placement> placed_by_variables(const Environment& environment) {
+bool asks_for(const WorkersAsked& asked, WorkerKind workers) {
+  return asked.transport != nullptr && asked.transport->workers == workers;
+}
+
+// The variables that torchrun and most schedulers set.
+std::optional<Placement> placed_by_variables(const WorkersAsked& asked,
+                                             const Environment& environment) {
   if (!text_of(environment, "RANK") && !text_of(environment, "WORLD_SIZE")) return std::nullopt;
   check_all_are_set(environment);
-  auto placement = placed_by(environment, "RANK", "WORLD_SIZE", TransportKind::gloo);
+  auto placement =
+      placed_by(environment, "RANK", "WORLD_SIZE",
+                asks_for(asked, WorkerKind::processes) ? *asked.transport
+                                                       : default_transport(WorkerKind::processes));
   placement->master_host = *text_of(environment, "MASTER_ADDR");
   // torchrun's agent itself listens on the port that it names; the one behind it is ours.
   const std::uint64_t above =
@@ -83,19 +91,19 @@ std::optional<Placement> placed_by_variables(const Environment& environment) {
 }
 
 Placement placed_by_nobody(const WorkersAsked& asked) {
-  Placement placement{.transport = asked.transport.value_or(TransportKind::in_process),
-                      .size = asked.workers.value_or(asked.workers_default)};
-  if (placement.transport == TransportKind::mpi) {
+  Placement placement{.size = asked.workers.value_or(asked.workers_default)};
+  if (asked.transport != nullptr) placement.transport = asked.transport;
+  if (asks_for(asked, WorkerKind::mpi_ranks)) {
     throw UsageError("MPI's workers are started by mpirun: 'mpirun -n 4 gradwire ...'");
   }
-  if (placement.transport == TransportKind::gloo) placement.role = Role::starter;
+  if (asks_for(asked, WorkerKind::processes)) placement.role = Role::starter;
   return placement;
 }
 
 void check_agrees(const WorkersAsked& asked, const Placement& placement, std::string_view who) {
-  if (asked.transport && *asked.transport != placement.transport) {
-    throw UsageError(fmt::format("--transport {} contradicts {}: the workers meet by {}",
-                                 name(*asked.transport), who, name(placement.transport)));
+  if (asked.transport != nullptr && asked.transport != placement.transport) {
+    throw UsageError(fmt::format("--transport {} contradicts {}: the workers use {}",
+                                 asked.transport->name, who, placement.transport->name));
   }
   if (asked.workers && *asked.workers != placement.size) {
     throw UsageError(fmt::format("--workers {} contradicts {}: the number of workers is {}",
@@ -105,28 +113,16 @@ void check_agrees(const WorkersAsked& asked, const Placement& placement, std::st
 
 }  // namespace
 
-const char* name(TransportKind transport) {
-  switch (transport) {
-    case TransportKind::in_process:
-      return "in-process";
-    case TransportKind::gloo:
-      return "gloo";
-    case TransportKind::mpi:
-      return "mpi";
-  }
-  return "";
-}
-
 const char* process_environment(const char* name) { return std::getenv(name); }
 
 Placement find_placement(const WorkersAsked& asked, const Environment& environment) {
   const auto by_mpirun = placed_by_mpirun(environment);
-  // Who asks for Gloo may also use mpirun only to start the processes, and set the variables.
-  if (by_mpirun && asked.transport != TransportKind::gloo) {
+  // mpirun may also only start the processes of another transport, with the variables set.
+  if (by_mpirun && !asks_for(asked, WorkerKind::processes)) {
     check_agrees(asked, *by_mpirun, "mpirun");
     return *by_mpirun;
   }
-  if (const auto by_variables = placed_by_variables(environment)) {
+  if (const auto by_variables = placed_by_variables(asked, environment)) {
     check_agrees(asked, *by_variables, "RANK and WORLD_SIZE in the environment");
     return *by_variables;
   }

@@ -10,18 +10,15 @@
 #include <string>
 #include <string_view>
 
+#include "launch/transports.h"
+
 namespace gradwire::launch {
-
-enum class TransportKind { in_process, gloo, mpi };
-
-// "in-process", "gloo" or "mpi".
-const char* name(TransportKind transport);
 
 inline constexpr std::size_t kWorkersDefault = 2;
 
 // The user's options; those that are not set follow from the environment.
 struct WorkersAsked {
-  std::optional<TransportKind> transport = {};
+  const TransportEntry* transport = nullptr;
   std::optional<std::size_t> workers = {};
   std::size_t workers_default = kWorkersDefault;  // if the environment does not say
 };
@@ -34,7 +31,7 @@ enum class Role {
 
 struct Placement {
   Role role = Role::all_workers;
-  TransportKind transport = TransportKind::in_process;
+  const TransportEntry* transport = &default_transport(WorkerKind::threads);
   std::size_t rank = 0;  // of the one worker
   std::size_t size = 1;  // workers
 

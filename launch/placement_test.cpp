@@ -26,6 +26,10 @@ std::string refusal(const WorkersAsked& asked, const Variables& variables) {
   return message_of<UsageError>([&] { placement(asked, variables); });
 }
 
+const TransportEntry* const kInProcess = find_transport("in-process");
+const TransportEntry* const kGloo = find_transport("gloo");
+const TransportEntry* const kMpi = find_transport("mpi");
+
 const Variables kNothing;
 const Variables kMpirun = {{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}};
 const Variables kFour = {
@@ -33,28 +37,27 @@ const Variables kFour = {
 
 TEST(Placement, AloneAllWorkersAreThreads) {
   EXPECT_EQ(placement({}, {}).role, Role::all_workers);
-  EXPECT_EQ(placement({}, {}).transport, TransportKind::in_process);
+  EXPECT_EQ(placement({}, {}).transport, kInProcess);
   EXPECT_EQ(placement({}, {}).size, kWorkersDefault);
   EXPECT_EQ(placement({.workers = 5}, {}).size, 5u);
   EXPECT_TRUE(placement({}, {}).reports());
 }
 
 TEST(Placement, AloneWithGlooStartsProcesses) {
-  const Placement starter = placement({.transport = TransportKind::gloo, .workers = 3}, {});
+  const Placement starter = placement({.transport = kGloo, .workers = 3}, {});
   EXPECT_EQ(starter.role, Role::starter);
   EXPECT_EQ(starter.size, 3u);
 }
 
 TEST(Placement, AloneMpiSaysHowToStartIt) {
-  EXPECT_TRUE(
-      refusal({.transport = TransportKind::mpi}, {}).ends_with("'mpirun -n 4 gradwire ...'"));
+  EXPECT_TRUE(refusal({.transport = kMpi}, {}).ends_with("'mpirun -n 4 gradwire ...'"));
 }
 
 TEST(Placement, MpirunGivesRankAndSize) {
   for (const Variables& variables : {kMpirun, Variables{{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}}) {
     const Placement worker = placement({}, variables);
     EXPECT_EQ(worker.role, Role::one_worker);
-    EXPECT_EQ(worker.transport, TransportKind::mpi);
+    EXPECT_EQ(worker.transport, kMpi);
     EXPECT_EQ(worker.rank, 1u);
     EXPECT_EQ(worker.size, 2u);
     EXPECT_FALSE(worker.reports());
@@ -64,7 +67,7 @@ TEST(Placement, MpirunGivesRankAndSize) {
 TEST(Placement, FourVariablesGiveAPlaceByTcp) {
   const Placement worker = placement({}, kFour);
   EXPECT_EQ(worker.role, Role::one_worker);
-  EXPECT_EQ(worker.transport, TransportKind::gloo);
+  EXPECT_EQ(worker.transport, kGloo);
   EXPECT_EQ(worker.rank, 3u);
   EXPECT_EQ(worker.size, 4u);
   EXPECT_EQ(worker.master_host, "10.0.0.1");
@@ -82,18 +85,18 @@ TEST(Placement, PortOfTorchrunsAgentIsLeftToIt) {
 TEST(Placement, MpirunMayStartProcessesThatMeetByTcp) {
   Variables variables = kMpirun;
   variables.insert(kFour.begin(), kFour.end());
-  EXPECT_EQ(placement({}, variables).transport, TransportKind::mpi);
-  EXPECT_EQ(placement({.transport = TransportKind::gloo}, variables).size, 4u);
+  EXPECT_EQ(placement({}, variables).transport, kMpi);
+  EXPECT_EQ(placement({.transport = kGloo}, variables).size, 4u);
 }
 
 TEST(Placement, ContradictionsAreWrongUsage) {
   EXPECT_EQ(refusal({.workers = 4}, kMpirun),
             "--workers 4 contradicts mpirun: the number of workers is 2");
-  EXPECT_EQ(refusal({.transport = TransportKind::gloo}, kMpirun),
-            "--transport gloo contradicts mpirun: the workers meet by mpi");
-  EXPECT_EQ(refusal({.transport = TransportKind::in_process}, kFour),
+  EXPECT_EQ(refusal({.transport = kGloo}, kMpirun),
+            "--transport gloo contradicts mpirun: the workers use mpi");
+  EXPECT_EQ(refusal({.transport = kInProcess}, kFour),
             "--transport in-process contradicts RANK and WORLD_SIZE in the environment: the "
-            "workers meet by gloo");
+            "workers use gloo");
   EXPECT_EQ(refusal({.workers = 2}, kFour),
             "--workers 2 contradicts RANK and WORLD_SIZE in the environment: the number of workers "
             "is 4");
@@ -109,11 +112,11 @@ TEST(Placement, HalfAnEnvironmentIsRefused) {
 TEST(Placement, NumbersAreCheckedAgainstOneAnother) {
   Variables variables = kFour;
   variables["RANK"] = "4";
-  EXPECT_EQ(refusal({}, variables), "RANK=4 in the environment is no whole number from 0 to 3");
+  EXPECT_EQ(refusal({}, variables), "RANK=4 in the environment is not a whole number from 0 to 3");
   variables = kFour;
   variables["MASTER_PORT"] = "70000";
   EXPECT_EQ(refusal({}, variables),
-            "MASTER_PORT=70000 in the environment is no whole number from 1 to 65535");
+            "MASTER_PORT=70000 in the environment is not a whole number from 1 to 65535");
 }
 
 TEST(WorkersOnHost, AreThoseThatTheEnvironmentNamesOrAll) {

@@ -9,8 +9,8 @@
 
 namespace gradwire::launch {
 
-// The user stopped the command, and a checkpoint is on disk from which it can go on. The message is
-// empty in a process that is not the one to report.
+// The user stopped the command; a checkpoint to resume from is on disk. The message is empty in
+// processes that do not report.
 class Stopped : public Error {
  public:
   using Error::Error;

@@ -7,11 +7,13 @@
 namespace gradwire::launch {
 namespace {
 
-std::optional<TransportKind> transport_asked(const WorkerOptions& options) {
-  for (const auto kind : {TransportKind::in_process, TransportKind::gloo, TransportKind::mpi}) {
-    if (options.transport == name(kind)) return kind;
+const TransportEntry* transport_asked(const WorkerOptions& options) {
+  if (!options.transport) return nullptr;
+  const TransportEntry* const found = find_transport(*options.transport);
+  if (found == nullptr) {
+    throw UsageError(fmt::format("there is no transport '{}'", *options.transport));
   }
-  return std::nullopt;
+  return found;
 }
 
 void check_server(const WorkerOptions& options, const Placement& placement) {

@@ -9,10 +9,8 @@
 #include <vector>
 
 #include "gradwire/core/check.h"
-#include "gradwire/transport/gloo.h"
-#include "gradwire/transport/in_process.h"
-#include "gradwire/transport/mpi.h"
 #include "gradwire/wire/frame.h"
+#include "launch/transports.h"
 
 namespace gradwire::launch {
 namespace {
@@ -49,13 +47,13 @@ std::uint64_t run_number(const Run& run) {
                                  run.placement.master_port, run.placement.size));
 }
 
-void run_worker(const std::function<std::unique_ptr<Transport>()>& make_transport, Run& run) {
+void run_worker(const TransportMaker& make_transport, std::size_t rank, Run& run) {
   // Lives longer than the try block: it tells the peers about a failure when it goes, and what they
   // throw then must be noted after the failure itself.
   std::unique_ptr<Communicator> communicator;
   try {
     communicator = std::make_unique<Communicator>(
-        make_transport(),
+        make_transport(rank),
         CommunicatorOptions{.run = run_number(run), .peer_timeout = run.options.peer_timeout()});
     run.work(*communicator);
     communicator->close();
@@ -64,34 +62,11 @@ void run_worker(const std::function<std::unique_ptr<Transport>()>& make_transpor
   }
 }
 
-void run_threads(Run& run) {
-  InProcessWorld world(run.placement.size);
+void run_threads(const TransportMaker& make_transport, Run& run) {
   std::vector<std::jthread> threads;  // joined when they go
   for (std::size_t rank = 0; rank < run.placement.size; ++rank) {
-    threads.emplace_back([&, rank] { run_worker([&] { return world.join(rank); }, run); });
+    threads.emplace_back([&, rank] { run_worker(make_transport, rank, run); });
   }
-}
-
-std::unique_ptr<Transport> make_process_transport(const Run& run) {
-  const Placement& placement = run.placement;
-  if (placement.transport == TransportKind::gloo) {
-    return make_gloo_transport({.rank = placement.rank,
-                                .size = placement.size,
-                                .directory = {},
-                                .master_host = placement.master_host,
-                                .master_port = placement.master_port,
-                                .interface = run.options.interface,
-                                .start_time_max = run.options.peer_timeout()});
-  }
-  GW_CHECK(placement.transport == TransportKind::mpi);
-  auto transport = make_mpi_transport();
-  if (transport->size() != placement.size || transport->rank() != placement.rank) {
-    throw StartError(fmt::format(
-        "mpirun calls this rank {} of {}, MPI calls it {} of {}: that mpirun is of another MPI "
-        "than the one that gradwire was built with",
-        placement.rank, placement.size, transport->rank(), transport->size()));
-  }
-  return transport;
 }
 
 }  // namespace
@@ -100,10 +75,11 @@ void run_workers(const WorkerOptions& options, const Placement& placement, std::
                  const Work& work) {
   GW_CHECK(placement.role != Role::starter);
   Run run{.options = options, .placement = placement, .seed = seed, .work = work};
+  const TransportMaker make_transport = placement.transport->open(placement, options);
   if (placement.role == Role::all_workers) {
-    run_threads(run);
+    run_threads(make_transport, run);
   } else {
-    run_worker([&] { return make_process_transport(run); }, run);
+    run_worker(make_transport, placement.rank, run);
   }
   run.failure.rethrow();
 }

@@ -44,34 +44,34 @@ std::string differences(const Json& then, const Json& now) {
 
 std::vector<WholeCheckpoint> whole_checkpoints(const std::filesystem::path& directory) {
   std::vector<WholeCheckpoint> whole;
-  for (const auto& [step, place] : list(directory)) {
-    if (std::filesystem::exists(place / kManifest)) whole.push_back({step, place});
+  for (const auto& [step, path] : list(directory)) {
+    if (std::filesystem::exists(path / kManifest)) whole.push_back({step, path});
   }
   return whole;
 }
 
 std::filesystem::path begin_checkpoint(const std::filesystem::path& directory, std::uint64_t step) {
-  const auto place = directory / (std::string(kPrefix) + std::to_string(step));
+  const auto path = directory / (std::string(kPrefix) + std::to_string(step));
   std::error_code failure;
-  std::filesystem::create_directories(place, failure);
-  if (failure) fail_file(place, "cannot be made: " + failure.message());
-  return place;
+  std::filesystem::create_directories(path, failure);
+  if (failure) fail_file(path, "cannot be made: " + failure.message());
+  return path;
 }
 
-void complete_checkpoint(const std::filesystem::path& place, std::uint64_t step,
+void complete_checkpoint(const std::filesystem::path& checkpoint, std::uint64_t step,
                          const Json& configuration, Json manifest) {
   manifest["step"] = step;
   manifest["configuration"] = configuration;
-  write_json_file(place / kManifest, manifest);
+  write_json_file(checkpoint / kManifest, manifest);
 }
 
 Json read_manifest(const WholeCheckpoint& checkpoint, const Json& configuration) {
-  Json manifest = read_json_file(checkpoint.place / kManifest);
+  Json manifest = read_json_file(checkpoint.directory / kManifest);
   if (!manifest.contains("configuration")) {
-    fail_file(checkpoint.place / kManifest, "is no manifest: it has no configuration");
+    fail_file(checkpoint.directory / kManifest, "is not a manifest: it has no configuration");
   }
   const std::string differs = differences(manifest["configuration"], configuration);
-  if (!differs.empty()) fail_file(checkpoint.place, "is of another run: " + differs);
+  if (!differs.empty()) fail_file(checkpoint.directory, "is of another run: " + differs);
   return manifest;
 }
 
@@ -84,11 +84,11 @@ void remove_old_checkpoints(const std::filesystem::path& directory, std::size_t 
   }
   if (best) stay.insert(*best);
   std::error_code ignored;
-  for (const auto& [step, place] : list(directory)) {
-    const bool is_whole = std::filesystem::exists(place / kManifest, ignored);
+  for (const auto& [step, path] : list(directory)) {
+    const bool is_whole = std::filesystem::exists(path / kManifest, ignored);
     if (is_whole && stay.contains(step)) continue;
-    std::filesystem::remove(place / kManifest, ignored);  // first: a rest is no checkpoint
-    std::filesystem::remove_all(place, ignored);
+    std::filesystem::remove(path / kManifest, ignored);  // first: a rest is no checkpoint
+    std::filesystem::remove_all(path, ignored);
   }
 }
 

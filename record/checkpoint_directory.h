@@ -1,6 +1,5 @@
-// Where the checkpoints of a run are: directories step-N, each with a manifest that is written
-// last, when everything else is there. A directory without a manifest is no checkpoint. What else
-// is in one is up to those who write it.
+// The checkpoints of a run: directories step-N, each with a manifest. The manifest is written last,
+// so a directory without one is no checkpoint. The other files in a directory belong to the caller.
 #pragma once
 
 #include <cstddef>
@@ -17,29 +16,30 @@ namespace gradwire::record {
 inline constexpr const char* kCheckpoints = "checkpoints";  // in a run's directory
 
 struct WholeCheckpoint {
-  std::uint64_t step = 0;  // how many were done
-  std::filesystem::path place;
+  std::uint64_t step = 0;  // steps done
+  std::filesystem::path directory;
 };
 
-// The whole ones, by step.
+// All checkpoints with a manifest, in the order of their steps.
 std::vector<WholeCheckpoint> whole_checkpoints(const std::filesystem::path& directory);
 
-// The directory of a checkpoint, made if it is not there yet. Throws FileError.
+// Creates the directory of a checkpoint, if it does not exist. Throws FileError.
 std::filesystem::path begin_checkpoint(const std::filesystem::path& directory, std::uint64_t step);
 
-// Makes it one. Adds the step, and what a run that goes on must have the same. Throws FileError.
-void complete_checkpoint(const std::filesystem::path& place, std::uint64_t step,
+// Writes the manifest, with the step and with the configuration that a resumed run must have.
+// Throws FileError.
+void complete_checkpoint(const std::filesystem::path& checkpoint, std::uint64_t step,
                          const Json& configuration, Json manifest);
 
 // Throws FileError for a manifest that cannot be read, and for one of another configuration, with
-// the list of what differs.
+// the differences.
 Json read_manifest(const WholeCheckpoint& checkpoint, const Json& configuration);
 
-// What a configuration has now that it did not have then: "seed was 1 and is 2". Empty if nothing.
+// The differences of two configurations, such as "seed was 1 and is 2". Empty if there are none.
 std::string differences(const Json& then, const Json& now);
 
-// Removes all whole ones but the last and the best one, and those that are not whole. What cannot
-// be removed takes room and does no harm.
+// Removes all checkpoints but the newest `kept` and the best one, and directories without a
+// manifest. Ignores failures: old checkpoints only take space.
 void remove_old_checkpoints(const std::filesystem::path& directory, std::size_t kept,
                             std::optional<std::uint64_t> best = {});
 

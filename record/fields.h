@@ -1,5 +1,5 @@
-// Fields of JSON objects that come from outside: each is there and of its type, or the error names
-// it. Header only.
+// Reads fields of JSON objects from files. The error names a field that is missing or of another
+// type. Header only.
 #pragma once
 
 #include <cmath>
@@ -25,7 +25,7 @@ T field(const Json& object, const char* name) {
   }
 }
 
-// A number that may be missing; null stands for one that was not finite.
+// An optional number. Null stands for a number that was not finite.
 inline std::optional<double> optional_number(const Json& object, const char* name) {
   if (!object.contains(name)) return std::nullopt;
   if (object[name].is_null()) return std::nan("");

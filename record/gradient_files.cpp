@@ -24,13 +24,13 @@ Entry read_entry(const Json& json) {
   Entry entry;
   entry.tensor.name = field<std::string>(json, "name");
   const Json offset = field<Json>(json, "offset");
-  if (!offset.is_number_unsigned()) throw Error("its offset is no whole number from 0 on");
+  if (!offset.is_number_unsigned()) throw Error("its offset is not a whole number from 0 on");
   entry.offset = offset.get<std::size_t>();
   std::size_t elements = 1;
   const Json shape = field<Json>(json, "shape");
-  if (!shape.is_array()) throw Error("its shape is no list of whole numbers");
+  if (!shape.is_array()) throw Error("its shape is not a list of whole numbers");
   for (const Json& dimension : shape) {
-    if (!dimension.is_number_unsigned()) throw Error("its shape is no list of whole numbers");
+    if (!dimension.is_number_unsigned()) throw Error("its shape is not a list of whole numbers");
     const auto size = dimension.get<std::size_t>();
     if (size == 0 || size > kElementsMax / elements) throw Error("its shape makes no sense");
     elements *= size;
@@ -65,7 +65,7 @@ std::vector<MethodTensor> read_shapes(const std::filesystem::path& path) {
   const Json document = read_json_file(path);
   if (!document.is_array() || document.empty()) {
     throw FileError(path.string() +
-                    ": is no list of tensors, as in [{\"name\": \"w\", \"shape\": "
+                    ": is not a list of tensors, as in [{\"name\": \"w\", \"shape\": "
                     "[10, 20], \"offset\": 0}]");
   }
   std::vector<Entry> entries;

@@ -1,5 +1,5 @@
-// Recorded gradients: raw little-endian floats of all tensors one behind another, and beside them a
-// JSON file of the tensors' names, shapes and offsets in elements:
+// Recorded gradients: the raw little-endian floats of all tensors, one after the other, and a JSON
+// file with the names, shapes and offsets (in elements) of the tensors:
 //   [{"name": "conv.weight", "shape": [16, 3, 3, 3], "offset": 0}, ...]
 #pragma once
 
@@ -13,13 +13,13 @@ namespace gradwire::record {
 
 inline constexpr const char* kShapesFile = "shapes.json";
 
-// The files appear whole or not at all. Throw FileError.
+// Write the whole file or nothing. Throw FileError.
 void write_shapes(const std::filesystem::path& path, std::span<const MethodTensor> tensors);
 void write_gradients(const std::filesystem::path& path,
                      std::span<const std::span<const float>> gradients);
 
-// In the order of the offsets. Throws FileError with the entry that is not what it should be: names
-// must differ, and tensors may neither overlap nor leave gaps.
+// In the order of the offsets. Throws FileError that names a wrong entry: names must differ, and
+// tensors must neither overlap nor leave gaps.
 std::vector<MethodTensor> read_shapes(const std::filesystem::path& path);
 
 // The values of all tensors, in that order. Throws FileError if the file holds fewer or more.

@@ -33,7 +33,7 @@ TEST(GradientFiles, WhatDoesNotFitIsNamed) {
   const auto says = [](const std::string& message, const char* part) {
     return message.find(part) != std::string::npos;
   };
-  EXPECT_TRUE(says(refusal(Json::object()), "is no list of tensors"));
+  EXPECT_TRUE(says(refusal(Json::object()), "is not a list of tensors"));
   EXPECT_TRUE(says(refusal({{{"name", "a"}, {"shape", {2}}}}), "tensor 1: the field 'offset'"));
   EXPECT_TRUE(says(refusal({{{"name", "a"}, {"shape", {-2}}, {"offset", 0}}}), "no list of whole"));
   EXPECT_TRUE(

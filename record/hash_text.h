@@ -1,4 +1,4 @@
-// How checksums look in records and file names: 16 hexadecimal digits. Header only.
+// The text of a checksum in records and file names: 16 hexadecimal digits. Header only.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ Json read_json_file(const std::filesystem::path& path) {
   const std::vector<std::byte> bytes = read_file(path);
   const auto* const text = reinterpret_cast<const char*>(bytes.data());
   Json document = Json::parse(text, text + bytes.size(), nullptr, false);
-  if (document.is_discarded()) fail_file(path, "is no JSON document");
+  if (document.is_discarded()) fail_file(path, "is not a JSON document");
   return document;
 }
 

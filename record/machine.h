@@ -1,4 +1,4 @@
-// What a run record says about the machine and about what the program was built with.
+// The description of the machine and of the compiler in run records.
 #pragma once
 
 #include "record/json_file.h"

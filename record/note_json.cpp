@@ -95,7 +95,7 @@ std::vector<std::vector<NoteValue>> read_mapping(const NoteTable& table, const s
   for (const auto& [row, value] : json.items()) {
     if (!value.is_number_unsigned()) {
       throw Error("the " + table.columns[1].name + " of the " + table.row + " '" + row +
-                  "' are no count");
+                  "' are not a count");
     }
     rows.push_back({row, value.get<std::uint64_t>()});
   }

@@ -13,14 +13,14 @@ namespace gradwire::record {
 
 Json to_json(const Note& note);
 
-// Throws Error that names the field which is missing or of another type.
+// Throws Error that names a missing field, or one of another type.
 Note note_from(const NoteKind& kind, const Json& json);
 
 // The note in the record of a step, if there is one of these kinds. Throws as note_from does.
 std::optional<Note> note_in(const Json& step, std::span<const NoteKind* const> kinds);
 
-// Numbers, and for the total of a text or of a table an object with a number for each value or row.
-// A mean of nothing is null.
+// Most totals are numbers. The total of a text or of a table is an object with a number for each
+// value or row. The mean of no notes is null.
 Json to_json(const NoteTotals& totals);
 
 }  // namespace gradwire::record

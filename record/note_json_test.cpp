@@ -114,7 +114,7 @@ TEST(CodeRecord, FieldThatIsMissingOrOfAnotherTypeIsNamed) {
   EXPECT_EQ(message("error", "small"), "the field 'error' is of another type");
   EXPECT_EQ(message("learn_ms", nullptr), "the field 'learn_ms' is of another type");
   EXPECT_EQ(message("parts", {1, 2}), "the field 'parts' is of another type");
-  EXPECT_EQ(message("parts", {{"codes", -1}}), "the bytes of the part 'codes' are no count");
+  EXPECT_EQ(message("parts", {{"codes", -1}}), "the bytes of the part 'codes' are not a count");
   EXPECT_EQ(message("remark", 1), "the field 'remark' is of another type");
   Json json = to_json(full_note());
   json.erase("error");

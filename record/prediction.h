@@ -1,4 +1,4 @@
-// What a run's steps would take on another network, from what it recorded. Pure functions.
+// Predicts the time of a run's steps on another network, from its record. Pure functions.
 #pragma once
 
 #include <array>
@@ -18,19 +18,19 @@ struct Bandwidth {
 inline constexpr std::array<Bandwidth, 3> kBandwidths = {
     {{"100 Mbit/s", 1e8}, {"1 Gbit/s", 1e9}, {"10 Gbit/s", 1e10}}};
 
-// Seconds of a step, or of many: computing, encoding and decoding as they were measured, and then
-// the bytes of the busier direction at the link's rate. Nothing overlaps and nothing is late: a
-// link is full duplex, and has no latency.
+// Seconds of a step, or of many: the measured times of computing, encoding and decoding, plus the
+// bytes of the busier direction divided by the link's rate. Assumes no overlap, a full-duplex link
+// and no latency.
 double predicted_seconds(const Phases& measured, const Traffic& traffic, double bits_per_second);
 
-// Seconds of a run's step at the link's rate, the mean over its steps.
+// Predicted seconds of a step, the mean over the steps of the run.
 double predicted_step_seconds(const RunRecord& run, double bits_per_second);
 
-// What one worker sends for a step in a ring allreduce of 32-bit floats.
+// The bytes that a worker sends in one ring all-reduce of 32-bit floats.
 double ring_bytes(std::uint64_t parameters, std::size_t workers);
 
-// How many times fewer bytes a worker sent than in such a ring. A worker that is alone sends
-// nothing: 1.
+// Bytes of such a ring divided by the bytes that a worker sent. 1 for a single worker, which sends
+// nothing.
 double compression_ratio(const RunRecord& run);
 
 }  // namespace gradwire::record

@@ -1,5 +1,5 @@
-// run.json: what a run was and what it came to, in one document. Value types, and how they are
-// written and read.
+// run.json: the configuration and the results of a run, in one document. Value types, and functions
+// that write and read them.
 #pragma once
 
 #include <cstddef>
@@ -29,13 +29,12 @@ struct RunRecord {
   Traffic traffic = {};       // of all steps; the mean over the workers
   std::uint64_t uploads = 0;  // of all workers together
   std::uint64_t uploads_skipped = 0;
-  std::uint64_t poisoned = 0;  // steps with a NaN or an infinity, which changed nothing
+  std::uint64_t poisoned = 0;  // steps with a NaN or an infinity; they do not change the model
   std::string model_hash;
   Phases phases = {};  // of all steps, on rank 0
-  double seconds = 0;  // of the steps, by the clock on the wall of rank 0
-  // What the method noted in its steps, by the name that its kind has for the run: the list of all
-  // notes with their steps, or their totals. The record has them as fields of their own; a list is
-  // there even where it is empty.
+  double seconds = 0;  // wall-clock time of the steps on rank 0
+  // The notes of the method, keyed by NoteKind::run_name: a list of all notes with their steps, or
+  // their totals. In run.json each key is a top-level field. A list is written even if it is empty.
   Json notes = Json::object();
   Json configuration = Json::object();
   std::string version;
@@ -46,8 +45,7 @@ struct RunRecord {
 
 Json to_json(const RunRecord& record);
 
-// Fields that are not known are left alone. Throws Error that names the field which is missing or
-// of another type.
+// Ignores unknown fields. Throws Error that names a missing field, or one of another type.
 RunRecord run_from_json(const Json& document);
 
 // Throw FileError.

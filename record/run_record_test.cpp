@@ -72,7 +72,7 @@ TEST(RunRecord, FileThatIsNoJsonIsRefused) {
   const TestDirectory directory;
   write_text(directory / kRunFile, "{\"method\": ");
   EXPECT_EQ(message_of<FileError>([&] { read_run(directory / kRunFile); }),
-            (directory / kRunFile).string() + ": is no JSON document");
+            (directory / kRunFile).string() + ": is not a JSON document");
 }
 
 TEST(RunRecord, FieldsThatAreNotKnownAreLeftAlone) {

@@ -1,6 +1,6 @@
-// StepLog: the steps of a run on all its ranks. Every rank adds its own; when the ranks meet, their
-// counts are added up, and rank 0 writes steps.jsonl. For one thread a rank; the communicator must
-// outlive it.
+// StepLog: the log of a run's steps, over all ranks. Each rank adds its own steps. At a meeting the
+// ranks add up their counts, and rank 0 writes steps.jsonl. One for each rank, for one thread; the
+// communicator must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace gradwire::record {
 
 struct RunRecord;
 
-// What a rank's samples of a step came to. Nothing where nobody counts them.
+// The loss of a rank's samples in a step. No samples if losses are not counted.
 struct Tally {
   double loss = 0;  // the sum over the samples
   std::uint64_t samples = 0;
@@ -28,16 +28,17 @@ class StepLog {
  public:
   explicit StepLog(Communicator& communicator) : communicator_(communicator) {}
 
-  // Rank 0 only, before anything is added: goes on behind that many steps. Throws FileError.
+  // Rank 0 only, before the first add(). Keeps the first `steps_kept` steps of the file, and
+  // appends. Throws FileError.
   void open(const std::filesystem::path& path, std::uint64_t steps_kept);
 
   void add(const StepRecord& own, const Tally& tally = {});
-  // The step that was added last; not after a meeting.
+  // The last added step. Not valid right after a meeting.
   StepRecord& last() { return own_.back(); }
 
-  // All ranks at the same step. `metrics` are those of the model that the last step left, as far as
-  // rank 0 knows them. Adds up other numbers on the way, and returns their sums. Throws FileError
-  // and PeerError.
+  // All ranks call it at the same step. `metrics` of the model after the last step count on rank 0
+  // only. Also adds up `others` over the ranks, and returns their sums. Throws FileError and
+  // PeerError.
   std::vector<std::uint64_t> meet(const Metrics& metrics, std::span<const std::uint64_t> others);
 
   // Rank 0 only: all steps of the run up to the last meeting.
@@ -45,7 +46,7 @@ class StepLog {
   std::vector<StepRecord> take_steps() { return std::move(steps_); }
 
  private:
-  // Takes the step's numbers from the front of the sums, and returns the others.
+  // Moves the sums of one step to the step, and returns the rest of the sums.
   std::span<const std::uint64_t> settle(StepRecord& step,
                                         std::span<const std::uint64_t> sums) const;
 
@@ -56,13 +57,13 @@ class StepLog {
   std::vector<StepRecord> steps_;
 };
 
-// What a method did in a step.
+// Copies the report of a method to the record of its step.
 void note_report(const MethodReport& report, StepRecord& step);
 
-// What the notes of that kind in these steps add up to.
+// The totals of the notes of a kind in these steps.
 NoteTotals totals_of(const NoteKind& kind, std::span<const StepRecord> steps);
 
-// What the steps of a run add up to.
+// Adds the totals of the steps to the record of their run.
 void add_totals(std::span<const StepRecord> steps, RunRecord& record);
 
 }  // namespace gradwire::record

@@ -40,7 +40,7 @@ std::string to_line(const StepRecord& step) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
-// In a line null is a loss that nobody looked at, or one that is no number.
+// In a line, null stands for a metric that was not evaluated or is not finite.
 std::optional<double> known_number(const Json& json, const char* name) {
   if (json.contains(name) && json[name].is_null()) return std::nullopt;
   return optional_number(json, name);
@@ -76,7 +76,7 @@ StepRecord parse_line(const std::filesystem::path& path, std::string_view line,
     fail_file(path, "line " + std::to_string(number) + ": " + what);
   };
   const Json json = Json::parse(line, nullptr, false);
-  if (json.is_discarded()) fail("is no JSON");
+  if (json.is_discarded()) fail("is not JSON");
   StepRecord step;
   try {
     step = from_json(json, kinds);
@@ -104,7 +104,7 @@ std::vector<std::string> whole_lines(const std::filesystem::path& path) {
 void cut_back(const std::filesystem::path& path, std::uint64_t steps) {
   const std::vector<std::string> lines = whole_lines(path);
   if (lines.size() < steps) {
-    fail_file(path, "has " + std::to_string(lines.size()) + " steps, and the run goes on behind " +
+    fail_file(path, "has " + std::to_string(lines.size()) + " steps, but the run resumes after " +
                         "step " + std::to_string(steps));
   }
   std::string kept;

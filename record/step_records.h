@@ -1,5 +1,5 @@
-// steps.jsonl: one JSON object a line, one line a step, in the order of the steps. Lines are
-// written as the run goes, so that a run that was killed leaves what it had.
+// steps.jsonl: one line for each step, in the order of the steps, each a JSON object. Lines are
+// written during the run, so that a killed run leaves its finished steps.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,16 @@ namespace gradwire::record {
 inline constexpr const char* kStepsFile = "steps.jsonl";
 
 struct StepRecord {
-  std::uint64_t step = 0;  // from 1 on: how many steps were done with it
-  Metrics metrics = {};    // of the model that the step left; nothing where nobody looked
+  std::uint64_t step = 0;  // counted from 1
+  Metrics metrics = {};    // of the model after the step; empty if it was not evaluated
   double learning_rate = 0;
   Traffic traffic = {};       // the mean over the workers
   std::uint64_t uploads = 0;  // of all workers together
   std::uint64_t uploads_skipped = 0;
   bool poisoned = false;
   Phases phases = {};  // of rank 0; written as milliseconds
-  double seconds = 0;  // by the clock on the wall of rank 0
-  // What the method had to say. Rows of rank 0, or the mean over the workers, as the kind has it;
-  // all else is rank 0's.
+  double seconds = 0;  // wall-clock time on rank 0
+  // The method's note, from rank 0. Rows may be means over the workers: see NoteTable.
   std::optional<Note> note = {};
 
   bool operator==(const StepRecord&) const = default;
@@ -38,11 +37,11 @@ struct StepRecord {
 // Appends to a file. Throws FileError, as all members do. For one thread at a time.
 class StepWriter {
  public:
-  // Begins the file anew, or, with steps_kept, keeps the lines of that many steps and goes on
-  // behind them. Refuses a file that has fewer.
+  // Keeps the first `steps_kept` lines of an existing file, and appends to them. Throws for a file
+  // with fewer lines.
   explicit StepWriter(const std::filesystem::path& path, std::uint64_t steps_kept = 0);
 
-  // The lines are in the hands of the system when this returns.
+  // When it returns, the operating system has the lines: they survive a crash of this process.
   void write(std::span<const StepRecord> steps);
 
  private:
@@ -50,8 +49,8 @@ class StepWriter {
   std::ofstream file_;
 };
 
-// A last line without an end is what a killed run was writing, and is left out. Throws FileError
-// with the line for anything else that is no record, or not the next step's.
+// Ignores an unfinished last line, which a killed run leaves. Throws FileError with the line number
+// for any other line that is not the record of the next step.
 std::vector<StepRecord> read_steps(const std::filesystem::path& path);
 
 }  // namespace gradwire::record

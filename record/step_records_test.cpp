@@ -67,7 +67,7 @@ TEST(StepRecords, GoOnBehindTheStepsThatAreKept) {
   writer.write(std::span(steps).subspan(2));
   EXPECT_EQ(read_steps(path), steps);
   EXPECT_EQ(message_of<FileError>([&] { StepWriter(path, 9); }),
-            path.string() + ": has 4 steps, and the run goes on behind step 9");
+            path.string() + ": has 4 steps, but the run resumes after step 9");
 }
 
 TEST(StepRecords, LineThatIsNoRecordIsRefusedWithItsNumber) {
@@ -79,7 +79,7 @@ TEST(StepRecords, LineThatIsNoRecordIsRefusedWithItsNumber) {
     write_text(path, text);
     return message_of<FileError>([&] { read_steps(path); });
   };
-  EXPECT_EQ(message(good + "nonsense\n"), path.string() + ": line 2: is no JSON");
+  EXPECT_EQ(message(good + "nonsense\n"), path.string() + ": line 2: is not JSON");
   EXPECT_EQ(message(good + "{\"step\": 2}\n"),
             path.string() + ": line 2: the field 'learning_rate' is missing");
   EXPECT_EQ(message(good + good), path.string() + ": line 2: expected step 2, found 1");

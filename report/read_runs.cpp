@@ -26,7 +26,7 @@ FoundRun read_run(const fs::path& directory) {
   if (!fs::exists(directory)) fail_file(directory, "there is no such directory");
   if (!fs::is_directory(directory)) fail_file(directory, "is not a directory");
   if (fs::exists(directory / record::kStepsFile)) {
-    fail_file(directory, "has not finished; go on with train --resume");
+    fail_file(directory, "has not finished; resume it with train --resume");
   }
   fail_file(directory, "is not a run's directory: it has no run.json, and no compare.json");
 }

@@ -76,7 +76,7 @@ TEST_F(ReadRuns, SaysWhatIsWrongWithADirectory) {
 TEST_F(ReadRuns, RefusesARunThatHasNotFinishedAloneAndInAComparison) {
   const std::filesystem::path path = add_run("half", "none");
   std::filesystem::remove(path / record::kRunFile);
-  const std::string what = path.string() + ": has not finished; go on with train --resume";
+  const std::string what = path.string() + ": has not finished; resume it with train --resume";
   EXPECT_EQ(refusal(path), what);
   write_text(directory / kCompareFile, R"({"runs": [{"directory": "half"}]})");
   EXPECT_EQ(refusal(directory / ""), what);
@@ -85,7 +85,7 @@ TEST_F(ReadRuns, RefusesARunThatHasNotFinishedAloneAndInAComparison) {
 TEST_F(ReadRuns, NamesTheFileAndTheLineOfADamagedRecord) {
   const std::filesystem::path steps = add_run("a", "none") / record::kStepsFile;
   write_text(steps, read_text(steps) + "{\"step\": \n");
-  EXPECT_EQ(refusal(directory / "a"), steps.string() + ": line 2: is no JSON");
+  EXPECT_EQ(refusal(directory / "a"), steps.string() + ": line 2: is not JSON");
   const std::filesystem::path compare = directory / kCompareFile;
   write_text(compare, R"({"runs": [{}]})");
   EXPECT_EQ(refusal(directory / ""), compare.string() + ": the field 'directory' is missing");

@@ -13,22 +13,22 @@ struct ClaimRow {
   std::string what;         // "second moment at most 9/8"
   std::string published;    // as the publication has it, with the number
   std::string measured;     // with the number
-  bool holds = false;       // found from what was measured
-  bool is_timing = false;   // a verdict on time: another machine may come to another one
-  std::string reason = {};  // the likely reason where it does not hold, or a remark
+  bool holds = false;       // computed from the measurements
+  bool is_timing = false;   // about time: the verdict may differ on another machine
+  std::string reason = {};  // the likely reason if it does not hold, or a remark
 
   bool operator==(const ClaimRow&) const = default;
 };
 
 struct Curve {
   std::string label;
-  std::vector<double> x, y;  // as many of each
+  std::vector<double> x, y;  // of the same length
 
   bool operator==(const Curve&) const = default;
 };
 
 struct Picture {
-  std::string name;  // of the file, without its ending
+  std::string name;  // of the file, without extension
   std::string title;
   std::string x_label;
   std::string y_label;
@@ -53,7 +53,7 @@ struct Claim {
   std::vector<ClaimRow> rows;
   std::vector<ClaimTable> tables;
   std::vector<Picture> pictures;
-  std::string setting = {};  // what it was measured on: data, networks, workers
+  std::string setting = {};  // data, networks and workers of the measurement
 
   bool operator==(const Claim&) const = default;
 };

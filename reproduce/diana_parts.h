@@ -17,14 +17,14 @@ inline constexpr std::size_t kNetworkRuns = 5;
 inline constexpr std::size_t kNetworkTrials = kNetworkRuns;
 void add_network(Workbench& bench, Claim& claim);
 
-// A method of the race, and the codec that its workers send by.
+// A method of the race, and the codec of its workers.
 struct Racer {
   const char* name;
   const char* method;
   const char* codec;
 };
 
-// DIANA first, then those without shifts, all with an exact way down.
+// DIANA first, then the methods without shifts, all with an exact downlink.
 inline constexpr Racer kRacers[] = {
     {"DIANA", "diana(qsgd(bits=2, norm=linf, bucket=512))", "qsgd(bits=2, norm=linf, bucket=512)"},
     {"QSGD", "direct(qsgd(bits=4, norm=l2, bucket=512), down=none)",
@@ -33,7 +33,7 @@ inline constexpr Racer kRacers[] = {
     {"SignSGD", "direct(sign, down=none)", "sign"},
     {"DQGD", "dqgd", "qsgd(bits=2, norm=l2, bucket=512)"}};
 
-// Bits of payload for one coordinate of so many, in a step. All racers have a fixed length.
+// Bits of payload per coordinate and step. All methods of the race have payloads of a fixed length.
 double payload_bits(const std::string& codec, std::size_t elements);
 
 }  // namespace gradwire::reproduce

@@ -151,7 +151,7 @@ std::optional<KeptClaim> read_claim(const std::filesystem::path& directory) {
                      .version = document.at("version"),
                      .machine = document.at("machine")};
   } catch (const Json::exception& error) {
-    fail_file(path, fmt::format("is no claim: {}", error.what()));
+    fail_file(path, fmt::format("is not a claim: {}", error.what()));
   }
 }
 

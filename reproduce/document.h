@@ -1,4 +1,4 @@
-// The claims as they are kept, and as one Markdown document with pictures beside it.
+// Stored claims, and the Markdown document of all claims with its pictures.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace gradwire::reproduce {
 
-// A claim, and how it came about.
+// A claim, and when, how long and where it was measured.
 struct KeptClaim {
   Claim claim;
   bool is_quick = false;
@@ -22,17 +22,17 @@ struct KeptClaim {
   bool operator==(const KeptClaim&) const = default;
 };
 
-// The time now, in such words.
+// The present time in this format.
 std::string time_now();
 
 record::Json to_json(const KeptClaim& kept);
 
 // claim.json and the pictures in the claim's directory. Throw FileError.
 void write_claim(const std::filesystem::path& directory, const KeptClaim& kept);
-// Nothing where there is none.
+// Empty if there is none.
 std::optional<KeptClaim> read_claim(const std::filesystem::path& directory);
 
-// The document, with pictures in the directory beside it that has its name without the ending.
+// Writes the document. Its pictures go to a directory beside it, with its name without extension.
 // Throws FileError.
 void write_document(const std::filesystem::path& path, std::span<const KeptClaim> claims);
 

@@ -41,7 +41,8 @@ TEST(Document, ClaimIsKeptWithItsPictures) {
 TEST(Document, DamagedClaimIsRefused) {
   const TestDirectory directory;
   write_text(directory / "claim.json", "{}");
-  EXPECT_TRUE(contains(message_of<FileError>([&] { read_claim(directory / ""); }), "is no claim"));
+  EXPECT_TRUE(
+      contains(message_of<FileError>([&] { read_claim(directory / ""); }), "is not a claim"));
 }
 
 TEST(Document, HasVerdictsReasonsPicturesAndTheMachine) {

@@ -9,19 +9,19 @@
 
 namespace gradwire::reproduce {
 
-// What a layer would cost by each candidate of a family. A value type.
+// The costs of all candidates of a family, for each layer. A value type.
 struct RecordedLayers {
   Candidates candidates;
   std::vector<MethodTensor> tensors;  // those that are planned for
   std::vector<LayerCosts> costs;
 };
 
-// From what `train --record-gradients` wrote. Throws FileError.
+// From the files of `train --record-gradients`. Throws FileError.
 RecordedLayers read_layers(const std::filesystem::path& gradients,
                            const std::filesystem::path& shapes, Family family);
 
-// As published, the error is the sum of norms. What is lost may be `alpha` times as much as by the
-// uniform setting.
+// As published, the error is the sum of norms. It may be `alpha` times the error of the uniform
+// setting.
 LayerPlan plan_for(const RecordedLayers& layers, double alpha);
 
 // Where all layers are sent by the same candidate; those that cannot be, as they are.

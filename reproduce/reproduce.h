@@ -23,8 +23,7 @@ struct ReproduceOptions {
   bool is_fresh = false;  // removes all kept work of a claim first
 };
 
-// Throws UsageError where the work that is kept is quick and a full run was asked for, or the other
-// way round.
+// Throws UsageError if the stored results are quick and full ones were asked for, or the reverse.
 void check_kept(std::span<const ClaimEntry> claims, const ReproduceOptions& options);
 
 // Measures the claim, and writes it to its directory. Finished work is not done again. Throws

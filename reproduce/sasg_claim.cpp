@@ -45,8 +45,8 @@ struct Setting {
 
 // The published network and rate: uploads are summed there, which makes its learning rate of 0.005
 // one of 0.05 here. Its target, 98%, takes more than twice as many steps, so it is lower here. The
-// quick form has a network and a rate with which workers begin to be silent within few steps: with
-// those of the publication LASG skipped 50 of 4,000 uploads in 400 steps on Fashion-MNIST.
+// quick form has a network and a rate with which workers begin to skip uploads within few steps:
+// with those of the publication, LASG skipped 50 of 4,000 uploads in 400 steps on Fashion-MNIST.
 Setting setting_of(const Workbench& bench) {
   if (bench.is_quick()) {
     return {.data = "fashion-mnist",
@@ -122,7 +122,7 @@ std::string whole(double number) {
   return console::thousands(static_cast<std::uint64_t>(number + 0.5));
 }
 
-// Why somebody may not save what was published.
+// The likely reason if fewer uploads are saved than published.
 constexpr const char* kWhyNot =
     "workers save most when little is left to learn, and the target is lower than the published "
     "one";

@@ -98,7 +98,7 @@ Json Workbench::trial(const std::string& name, const std::function<Json()>& work
   if (keeps_trial(name)) {
     const Json kept = record::read_json_file(path);
     if (!kept.contains("result") || !kept.contains("seconds")) {
-      fail_file(path, "is no trial: remove it");
+      fail_file(path, "is not a trial: remove it");
     }
     ++trials_.seen;
     seconds_ += kept["seconds"].get<double>();

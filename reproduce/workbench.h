@@ -1,11 +1,11 @@
-// What a claim is measured with. Every finished piece of work is kept in a directory, so that a
-// reproduction which was stopped or killed goes on where it was. For one thread.
+// Workbench: does the trials and runs of a claim, and stores each finished one in a directory. A
+// reproduction that was stopped or killed resumes from there. For one thread.
 //
 //   DIR/trials/NAME.json   small results
-//   DIR/runs/NAME          training runs, as `gradwire train` leaves them, without checkpoints
+//   DIR/runs/NAME          training runs, as `gradwire train` writes them, without checkpoints
 //
-// Those of a quick reproduction are in quick-trials and quick-runs, so that none is taken for one
-// of full size.
+// Those of a quick reproduction are in quick-trials and quick-runs: they must not be mistaken for
+// full ones.
 #pragma once
 
 #include <cstddef>
@@ -40,19 +40,19 @@ class Workbench {
   const std::filesystem::path& directory() const { return options_.directory; }
   std::filesystem::path runs_directory() const;
 
-  // How many pieces of work there will be, for the time that is left. Called first.
+  // The number of trials and runs, for the estimate of the remaining time. Called first.
   void expect(std::size_t trials, std::size_t runs);
 
-  // A piece of work whose result is a small JSON document; not done again where it is kept. Numbers
-  // that are not finite come back as null the next time. Throws Stopped before work begins that
-  // nobody wants any more.
+  // Does a trial, whose result is a small JSON document, or reads the stored result. Numbers that
+  // are not finite are null in a stored result. Throws Stopped, before the trial, if the user asked
+  // to stop.
   record::Json trial(const std::string& name, const std::function<record::Json()>& work);
 
-  // Whether that piece need not be done.
+  // True if the result of that trial is stored.
   bool keeps_trial(const std::string& name) const;
 
-  // A training run (network or convex) by threads of this process; read where it has finished, gone
-  // on with where it was stopped. Throws Stopped, and what training throws.
+  // Does a training run (network or convex) with threads of this process, resumes a stopped one, or
+  // reads a finished one. Throws Stopped, and the errors of training.
   session::FinishedRun train(const std::string& name, session::TrainOptions options,
                              const std::string& method);
 

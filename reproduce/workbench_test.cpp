@@ -63,7 +63,7 @@ TEST_F(WorkbenchTest, DamagedTrialIsRefused) {
   Workbench here = bench();
   write_text(directory_ / "out/quick-trials/a.json", "[]");
   const auto error = message_of<FileError>([&] { here.trial("a", [] { return Json(1); }); });
-  EXPECT_TRUE(contains(error, "a.json: is no trial")) << error;
+  EXPECT_TRUE(contains(error, "a.json: is not a trial")) << error;
 }
 
 TEST_F(WorkbenchTest, FinishedRunIsReadAndTheSame) {

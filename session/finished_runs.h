@@ -1,4 +1,4 @@
-// Runs that a command which goes on need not do again.
+// Runs that a resumed command skips, because their records are complete.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,8 @@
 
 namespace gradwire::session {
 
-// Whether rank 0 finds the record of a run with this configuration and so many steps in the
-// directory; it is then added to `runs`, on rank 0. All ranks call it. Throws FileError and
-// PeerError.
+// True if the directory has the record of a run with this configuration and number of steps. Rank 0
+// looks for it, and adds it to its `runs`. All ranks call it. Throws FileError and PeerError.
 bool take_finished(Communicator& communicator, const std::filesystem::path& directory,
                    const record::Json& configuration, std::uint64_t steps,
                    std::vector<FinishedRun>& runs);

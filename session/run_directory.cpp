@@ -32,7 +32,7 @@ void remove_if_there(const std::filesystem::path& path) {
 void check_beginning(const std::filesystem::path& directory, const record::Json& configuration) {
   if (std::filesystem::exists(directory / record::kRunFile)) {
     fail_file(directory,
-              "holds a run that has finished, and has no checkpoint to go on from: give "
+              "holds a run that has finished, and has no checkpoint to resume from: give "
               "--overwrite to start again");
   }
   const auto path = directory / kConfigurationFile;
@@ -71,7 +71,7 @@ std::filesystem::path output_directory(const TrainOptions& options, const std::s
 void check_directory(const std::filesystem::path& directory, const TrainOptions& options) {
   if (options.overwrite || options.resume || !holds_run(directory)) return;
   throw UsageError(fmt::format(
-      "{} holds a run: give --resume to go on with it, --overwrite to replace it, or another "
+      "{} holds a run: give --resume to continue it, --overwrite to replace it, or another "
       "--out",
       directory.string()));
 }

@@ -1,4 +1,4 @@
-// The directories that runs leave behind: what they are called, and what may be written there.
+// The output directories of runs: their names, and the checks before they are written.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gradwire::session {
 
-// One run: a method, and where its record goes.
+// One run: a method, and the directory of its record.
 struct RunPlan {
   std::string method;
   std::filesystem::path directory;
@@ -25,19 +25,18 @@ struct FinishedRun {
   std::vector<record::StepRecord> steps;
 };
 
-// A text as a file's name: letters, digits and few others, and a dash for the rest.
+// A text as a file name: every character but letters, digits and a few others becomes a dash.
 std::string safe_name(const std::string& text);
 
-// Where --out says, or below runs/, named after the model, the data and `what`.
+// The directory of --out; otherwise one below runs/, named after the model, the data and `what`.
 std::filesystem::path output_directory(const TrainOptions& options, const std::string& what);
 
-// Throws UsageError for a directory that holds a run which nobody said may go.
+// Throws UsageError if the directory contains a run, unless it may be overwritten or resumed.
 void check_directory(const std::filesystem::path& directory, const TrainOptions& options);
 
-// Makes it, and removes what an earlier run left there, so that it is not taken for this one's; one
-// that was killed before its first checkpoint begins again. Called when nothing can go wrong any
-// more that could have been known. Throws FileError, also where the earlier run had another
-// configuration or had finished.
+// Creates the directory and removes the files of an earlier run. A run that was killed before its
+// first checkpoint starts again. Called after all checks, right before the first step. Throws
+// FileError, also if the earlier run had another configuration or was finished.
 void prepare_directory(const std::filesystem::path& directory, const TrainOptions& options,
                        std::uint64_t resumed_from, const record::Json& configuration);
 

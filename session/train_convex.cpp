@@ -40,7 +40,8 @@ convex::ExperimentOptions experiment_options(const TrainOptions& options,
   return experiment;
 }
 
-// What a run that goes on must have the same. The number of workers may change.
+// The configuration that a resumed run must share with the original one. The number of workers may
+// change.
 Json same_configuration(const TrainOptions& options, const std::string& method,
                         const convex::Experiment& experiment) {
   return {{"model", options.model},

@@ -57,7 +57,7 @@ train::TaskOptions task_options(const TrainOptions& options, const launch::Place
   return task;
 }
 
-// What a run that goes on must have the same.
+// The configuration that a resumed run must share with the original one.
 Json same_configuration(const TrainOptions& options, const std::string& method,
                         const train::Task& task, std::uint64_t steps) {
   const train::TaskOptions& how = task.options;

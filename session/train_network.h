@@ -11,8 +11,8 @@
 
 namespace gradwire::session {
 
-// Runs the workers of this process, a run after the other. What comes back is rank 0's; elsewhere
-// it means nothing. Writes run.json. Throws Stopped on all ranks.
+// Runs the workers of this process, one run after the other, and writes run.json. The result is
+// valid on rank 0 only. Throws Stopped on all ranks.
 std::vector<FinishedRun> run_network(const TrainOptions& options, std::span<const RunPlan> plans,
                                      const launch::Placement& placement,
                                      const console::Console& console);

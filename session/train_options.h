@@ -1,5 +1,4 @@
-// What a training run was asked to be: the model, the data, the workers, how to train, and where
-// the record goes. Value types.
+// The options of a training run: model, data, workers, training and output. Value types.
 #pragma once
 
 #include <cstddef>
@@ -39,21 +38,22 @@ struct NetworkOptions {
 // Whether a model is a convex problem with a known optimum, and not a network.
 bool is_convex_model(const std::string& model);
 
-// The data set that a model learns from where none is named.
+// The default data set of a model.
 std::string usual_data(const std::string& model);
 
 struct TrainOptions {
   std::string model = "cnn";
-  std::string data;  // empty: what is usual for the model
+  std::string data;  // empty: the default of the model
   std::string split = "iid";
   launch::WorkerOptions workers = {.workers_default = 4};
   std::optional<std::uint64_t> steps;
-  std::optional<std::size_t> batch;  // nothing: all rows, or what is usual for networks
+  std::optional<std::size_t>
+      batch;  // empty: all rows of a convex problem, or the default of networks
   bool full_batch = false;
   std::optional<std::string> l1;
   std::optional<std::string> regulariser;
   std::uint64_t seed = 1;
-  std::string out;  // empty: named after what is run
+  std::string out;  // empty: a name made from model, data and method
   bool overwrite = false;
   bool resume = false;
   std::string tensorboard;  // a directory for event files; empty: none
@@ -66,7 +66,7 @@ struct TrainOptions {
   std::string regulariser_spec() const;
 };
 
-// Throws SpecError and UsageError for what can be refused before anything is started.
+// Throws SpecError and UsageError for mistakes that can be found before the workers start.
 void check_options(const TrainOptions& options, const std::vector<std::string>& methods);
 
 }  // namespace gradwire::session

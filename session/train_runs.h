@@ -1,4 +1,4 @@
-// Runs of train and compare, by whatever workers there are, and the page that they leave.
+// The runs of `train` and `compare`, on threads or processes, and their page.
 #pragma once
 
 #include <filesystem>
@@ -14,9 +14,8 @@
 
 namespace gradwire::session {
 
-// One run after the other. A starter starts processes that do the same, by the arguments that the
-// command was given. Nothing comes back where another process reports. Throws Stopped, which says
-// how to go on.
+// Does one run after the other. A starter starts processes with the arguments of the command. The
+// result is empty if another process reports. Throws Stopped, which says how to resume.
 std::vector<FinishedRun> run_plans(const TrainOptions& options, std::span<const RunPlan> plans,
                                    const launch::Placement& placement,
                                    const std::vector<std::string>& arguments,

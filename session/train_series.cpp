@@ -28,7 +28,7 @@ FinishedRun record_run(Trained trained, const RunOptions& run, const launch::Pla
   record::Json configuration = run.configuration;
   configuration.update(trained.facts);
   configuration["topology"] = name(result.topology);
-  configuration["transport"] = name(placement.transport);
+  configuration["transport"] = placement.transport->name;
   configuration["resumed_from"] = result.resumed_from;
   FinishedRun finished{.directory = run.directory,
                        .record = {.method = result.method,

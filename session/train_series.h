@@ -1,6 +1,6 @@
-// A series of training runs, one after the other, by the workers of this process: directories,
-// finished runs that need not be done again, progress for people, Ctrl-C and records. The same for
-// every kind of model; a Trainer knows the kind.
+// A series of training runs, one after the other, on the workers of this process: directories,
+// finished runs that are skipped, progress, Ctrl-C and records. The same for every kind of model; a
+// Trainer knows the kind.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace gradwire::session {
 
-// What was trained.
+// The result of one run.
 struct Trained {
   RunResult result = {};
   record::Json facts = record::Json::object();  // for the record's configuration; rank 0 only
@@ -29,21 +29,20 @@ class Trainer {
  public:
   virtual ~Trainer() = default;
 
-  // Steps, checkpoints and the configuration of a run. The series adds all else.
+  // Steps, checkpoints and the configuration of a run. The series sets the other options.
   virtual RunOptions run_options(const RunPlan& plan) const = 0;
   // Of all workers together.
   virtual double samples_per_step() const = 0;
 
-  // Throws what train() would throw for a method that does not suit the model, before anything is
-  // done. All ranks call it.
+  // Throws, before any work, if the method does not suit the model. All ranks call it.
   virtual void check(Communicator& communicator, const RunPlan& plan) const = 0;
   // All ranks call it.
   virtual Trained train(Communicator& communicator, const RunPlan& plan,
                         const RunOptions& run) const = 0;
 };
 
-// What comes back is rank 0's; elsewhere it means nothing. Writes run.json. Throws Stopped on all
-// ranks, and what training throws.
+// Writes run.json. The result is valid on rank 0 only. Throws Stopped on all ranks, and the errors
+// of training.
 std::vector<FinishedRun> run_series(const Trainer& trainer, const TrainOptions& options,
                                     std::span<const RunPlan> plans,
                                     const launch::Placement& placement,

@@ -45,6 +45,8 @@ refuses cli/bad.cpp 'make("inner=sign)");' sign
 refuses cli/bad.cpp 'if (spec.starts_with("topk")) return;' topk
 refuses cli/bad.cpp "throw Error(\"take ef for it\");" ef
 refuses cli/bad.py "if spec == 'ef_sign': pass" ef_sign
+refuses cli/bad.js "if (run.method === 'topk(1%)') return;" topk
+refuses cli/bad.js 'show(`with topk`);' topk
 refuses gradwire/method/bad.cpp 'const char* name = "plans";' plans
 
 echo 'make("topk(1%)");' >"$tree/cli/bench.cpp"

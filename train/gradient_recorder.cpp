@@ -59,7 +59,7 @@ void GradientRecorder::check_steps_before(std::uint64_t first) const {
   for (const std::uint64_t step : steps_.steps) {
     if (step >= first || !records(step) || std::filesystem::exists(file_of(step))) continue;
     throw Error("the gradients of step " + std::to_string(step) +
-                " cannot be recorded any more: the run goes on after step " +
+                " cannot be recorded any more: the run resumes after step " +
                 std::to_string(first));
   }
 }

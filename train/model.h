@@ -64,24 +64,20 @@ class Model {
   virtual Score evaluate(const data::Batch& batch) = 0;
 };
 
-// The spec is one of these, here with the defaults:
-//   mlp(hidden=512, layers=1, dropout=0)        images or features
-//   cnn(channels=16, hidden=256)                images of at least 4 x 4
-//   resnet20, resnet18(width=64)                images of at least 16 x 16
-//   transformer(layers=4, heads=4, width=128, dropout=0, tied=off)        text
-// The first weights are a function of spec, shape and seed alone. Throws SpecError for the spec,
-// and Error for a shape that the model cannot take.
+// models.inc lists the models; the first line of each model's file has its options and defaults. The
+// initial weights depend on spec, shape and seed alone. Throws SpecError for a wrong spec, and Error
+// for a shape that the model does not accept.
 std::unique_ptr<Model> make_model(std::string_view spec, const data::SampleShape& shape,
                                   std::uint64_t seed);
 
-// What a model's spec says. Throws SpecError as make_model would.
+// Reads a spec without making the model. Throws SpecError as make_model does.
 struct ModelText {
   std::string spec;        // the canonical text
-  std::string usual_data;  // learnt from where no data is named
+  std::string usual_data;  // the default data set
 };
 ModelText parse_model(std::string_view spec);
 
-// A spec of every model, for help texts.
+// An example spec of each model, for help texts.
 std::vector<std::string> example_models();
 
 // How many threads libtorch uses for one operation of the calling thread. Of matrix products, of

@@ -30,7 +30,7 @@ struct Workspace::Buffers {
   GrowingBuffer<float> scales;
   GrowingBuffer<float> values;           // kept values of a sparse payload
   GrowingBuffer<std::uint32_t> indices;  // and where they belong
-  GrowingBuffer<std::uint32_t> places;   // found in one block
+  GrowingBuffer<std::uint32_t> found;    // indices in one block
   GrowingBuffer<std::uint8_t> planes;    // symbols before or after entropy coding
   HuffmanTables huffman;
 };

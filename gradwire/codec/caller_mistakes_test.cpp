@@ -16,9 +16,14 @@ TEST(CodecMistakes, OfEncoding) {
     const auto codec = make_codec(spec);
     Scale scale;
     Workspace workspace;
-    codec->measure(values, {}, scale);
     const std::size_t bytes = codec->payload_bytes_max(values.size());
     std::vector<std::byte> payload(bytes);
+    EXPECT_EQ(
+        error_of(
+            [&] { codec->encode(scale, {.values = values, .first = 0}, {}, payload, workspace); }),
+        "a range of 1000 elements from element 0 is not within the measured tensor, which has "
+        "0: call measure() with the whole tensor first");
+    codec->measure(values, {}, scale);
     EXPECT_EQ(error_of([&] {
                 codec->encode(scale, {.values = values, .first = 0}, {},
                               std::span(payload).first(bytes - 1), workspace);

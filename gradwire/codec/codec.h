@@ -1,10 +1,9 @@
-// Codec: a tensor of floats to payload bytes and back. Stateless and thread-safe: what a call needs
-// beyond its arguments is in the Workspace that the caller owns, one a thread.
+// Codec: encodes a tensor of floats as payload bytes, and decodes them. Stateless and thread-safe:
+// scratch memory is in a Workspace that the caller owns, one for each thread.
 //
-// A codec's meaning is per tensor. measure() looks at the whole tensor once; after that any range,
-// cut at multiples of bucket_elements(), can be encoded by itself, and the decoded values do not
-// depend on the cuts. Payloads carry everything that decoding needs, except their length in bytes
-// and in elements, which the frame around them carries.
+// measure() reads the whole tensor once. Then ranges of it, cut at multiples of bucket_elements(),
+// can be encoded one by one, and the decoded values do not depend on the cuts. A payload contains
+// everything that decoding needs, except its length in bytes and in elements: the frame has those.
 #pragma once
 
 #include <cstddef>
@@ -24,28 +23,32 @@
 
 namespace gradwire {
 
-// What a codec must know of a whole tensor before it can encode a range of it. Filled by measure();
-// keeps its memory from one tensor to the next.
-struct Scale {
+// Scale: the facts about a whole tensor that a codec needs before it can encode a range of it:
+// norms, thresholds, the kept elements. Filled by Codec::measure(). It keeps its memory from one
+// tensor to the next, so that steady work does not allocate. One tensor at a time; ranges of that
+// tensor may be encoded on several threads.
+class Scale {
+ public:
+  Scale();
+  ~Scale();
+  Scale(Scale&&) noexcept;
+  Scale& operator=(Scale&&) noexcept;
+
+  // Before Codec::collect(): a tensor of that many elements, of which nothing is known yet.
   void reset(std::size_t elements);
 
-  std::size_t tensor_elements = 0;
-  float value = 0;        // the one scale of codecs that scale the whole tensor
-  bool poisoned = false;  // the tensor decodes to NaN everywhere
-  bool finite = true;     // no NaN or infinity was met while measuring
+  // No NaN or infinity was met while measuring.
+  bool is_finite() const;
 
-  std::vector<std::uint8_t> signs;  // sign: all of them, so that the tensor is read only once
+  struct Facts;  // for codecs: scale_facts.h
+  Facts& facts() { return *facts_; }
+  const Facts& facts() const { return *facts_; }
 
-  // Sparsifiers: what is kept, by index.
-  std::vector<std::uint32_t> indices;
-  std::vector<float> values;
-  RandomStream places;  // randk: element j is kept if places.at(j) <= places_last
-  std::uint32_t places_last = 0;
-
-  std::vector<std::uint32_t> scratch;  // of measure() itself
+ private:
+  std::unique_ptr<Facts> facts_;
 };
 
-// The stages of a pipe draw their random numbers apart.
+// The stages of a pipe use different random streams.
 inline constexpr std::uint32_t kSparsifierStage = 0;
 inline constexpr std::uint32_t kQuantiserStage = 1;
 
@@ -67,13 +70,12 @@ class Codec {
   Codec(const Codec&) = delete;
   Codec& operator=(const Codec&) = delete;
 
-  // The canonical text: make_codec(spec()) gives the same codec again.
+  // The canonical spec: make_codec(spec()) gives the same codec.
   const std::string& spec() const { return spec_; }
 
   virtual Guarantee guarantee(std::size_t elements) const = 0;
 
-  // True if a payload is the values as they are, as 32-bit floats: nothing is rounded, left out or
-  // packed.
+  // True if payloads are the plain 32-bit floats: nothing is rounded, left out or packed.
   virtual bool is_plain() const { return false; }
 
   // True if the unsent part of any element is below a bound that does not depend on the values. An
@@ -95,9 +97,9 @@ class Codec {
 
   virtual void measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const = 0;
 
-  // Where collects() is true, there is another way to measure, for tensors that are mostly zeros
-  // and need not be in memory as a whole: reset the scale, collect every range in the order of the
-  // elements, and finish. What is decoded is the same.
+  // Another way to measure, if collects() is true, for tensors that are mostly zeros and are never
+  // in memory as a whole: reset the scale, collect all ranges in the order of the elements, and
+  // finish. The decoded values are the same.
   virtual bool collects() const { return false; }
   virtual void collect(TensorRange /*range*/, Scale& /*scale*/) const {}
   virtual void finish_collecting(Scale& /*scale*/) const {}
@@ -106,16 +108,17 @@ class Codec {
   // values is known.
   virtual bool needs_whole_tensor() const = 0;
 
-  // Where payloads of one range from all ranks can be added up without decoding: they are floats
-  // from this byte on, and the same in front of it.
+  // Set if payloads of one range can be added without decoding: from this byte on they are floats;
+  // the bytes before it are the same on all ranks.
   virtual std::optional<std::size_t> summable_from() const = 0;
 
-  // Writes the range to the front of `payload`, which has room for payload_bytes_max.
+  // Writes the range to the front of `payload`, which must have payload_bytes_max() bytes. Throws
+  // Error for a smaller one, and for a range that was not measured or is not cut at buckets.
   virtual Encoded encode(const Scale& scale, TensorRange range, const Rng& rng,
                          std::span<std::byte> payload, Workspace& workspace) const = 0;
 
-  // target = C(x), or target += weight * C(x). Bytes that are no payload of target.size() elements
-  // give the reason, and the target stays as it was.
+  // target = C(x), or target += weight * C(x). Returns an error, and leaves the target alone, if
+  // the bytes are not a payload of target.size() elements.
   virtual Decoded<void> decode(std::span<const std::byte> payload, std::span<float> target,
                                Workspace& workspace) const = 0;
   virtual Decoded<void> decode_add(std::span<const std::byte> payload, float weight,
@@ -125,16 +128,16 @@ class Codec {
   std::string spec_;
 };
 
-// The codec that a spec such as "topk(1%) | natural | entropy" names. Throws SpecError.
+// The codec of a spec such as "topk(1%) | natural | entropy". Throws SpecError.
 std::unique_ptr<const Codec> make_codec(std::string_view spec);
 
-// The one whose payloads are the values as they are. See Codec::is_plain.
+// The codec whose payloads are plain floats. See Codec::is_plain.
 std::unique_ptr<const Codec> make_plain_codec();
 
-// The names of all stages that a spec of make_codec can have, in the order of listings.
+// The names of all stages, in the order of listings.
 std::vector<std::string> codec_stage_names();
 
-// An example spec of every codec, for listings and for tests that go over all of them.
+// Example specs of all codecs, for listings and tests.
 std::vector<std::string> example_codec_specs();
 
 }  // namespace gradwire

@@ -139,7 +139,7 @@ Decoded<void> EntropyDecoder::read(std::span<const std::byte> payload, std::size
     }
   }
   if (at != payload.size()) {
-    return Unexpected{DecodeError{"payload goes on behind its last chunk", at}};
+    return Unexpected{DecodeError{"payload has bytes after its last chunk", at}};
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// What a codec promises about its error, for tensors of a given length. Value type.
+// Guarantee: the declared bound on a codec's error, for tensors of a given length. Value type.
 #pragma once
 
 #include <string>

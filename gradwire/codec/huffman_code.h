@@ -1,4 +1,4 @@
-// What both directions of the Huffman coder share. For them only; the format is in huffman.h.
+// Shared by the Huffman encoder and decoder, and for them only. The format is in huffman.h.
 #pragma once
 
 #include <algorithm>

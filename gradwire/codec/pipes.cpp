@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gradwire/codec/rice.h"
+#include "gradwire/codec/scale_facts.h"
 #include "gradwire/codec/selection.h"
 #include "gradwire/core/bytes.h"
 #include "gradwire/core/error.h"
@@ -17,6 +18,13 @@ void check_room(std::size_t room_bytes, std::size_t bytes_max) {
   if (room_bytes >= bytes_max) return;
   throw Error("a payload has room for " + std::to_string(room_bytes) + " bytes, but may need " +
               std::to_string(bytes_max) + ": see payload_bytes_max()");
+}
+
+void check_measured(const TensorRange& range, std::size_t tensor_elements) {
+  if (range.first + range.values.size() <= tensor_elements) return;
+  throw Error("a range of " + std::to_string(range.values.size()) + " elements from element " +
+              std::to_string(range.first) + " is not within the measured tensor, which has " +
+              std::to_string(tensor_elements) + ": call measure() with the whole tensor first");
 }
 
 }  // namespace
@@ -37,7 +45,7 @@ std::size_t DenseCodec::payload_bytes_max(std::size_t range_elements,
 
 void DenseCodec::measure(std::span<const float> tensor, const Rng& /*rng*/, Scale& scale) const {
   scale.reset(tensor.size());
-  coder_.quantiser().measure(tensor, scale);
+  coder_.quantiser().measure(tensor, scale.facts());
 }
 
 std::optional<std::size_t> DenseCodec::summable_from() const {
@@ -47,19 +55,21 @@ std::optional<std::size_t> DenseCodec::summable_from() const {
 
 Encoded DenseCodec::encode(const Scale& scale, TensorRange range, const Rng& rng,
                            std::span<std::byte> payload, Workspace& workspace) const {
+  const std::size_t tensor_elements = scale.facts().tensor_elements;
+  check_measured(range, tensor_elements);
   const bool is_cut_at_buckets = range.first % bucket_elements() == 0 &&
                                  (range.values.size() % bucket_elements() == 0 ||
-                                  range.first + range.values.size() == scale.tensor_elements);
+                                  range.first + range.values.size() == tensor_elements);
   if (!is_cut_at_buckets) {
     throw Error(spec() + ": a range of " + std::to_string(range.values.size()) +
                 " elements from element " + std::to_string(range.first) +
                 " is not cut at multiples of " + std::to_string(bucket_elements()) +
                 ", the codec's bucket_elements()");
   }
-  check_room(payload.size(), payload_bytes_max(range.values.size(), scale.tensor_elements));
+  check_room(payload.size(), payload_bytes_max(range.values.size(), tensor_elements));
   const Slice slice{
       .values = range.values, .begin = 0, .count = range.values.size(), .position = range.first};
-  return coder_.encode(slice, scale, rng, payload, workspace);
+  return coder_.encode(slice, scale.facts(), rng, payload, workspace);
 }
 
 Decoded<void> DenseCodec::decode(std::span<const std::byte> payload, std::span<float> target,
@@ -73,12 +83,12 @@ Decoded<void> DenseCodec::decode_add(std::span<const std::byte> payload, float w
 }
 
 // A sparse payload: how many elements are kept (4 bytes); where in its bucket the first kept value
-// lies (4 bytes); the places, as Rice-coded indices or as 12 bytes from which they follow; the kept
-// values. Nothing but the number kPoisoned: NaN everywhere.
+// lies (4 bytes); the indices, Rice-coded or as 12 bytes from which they follow; the kept values.
+// The number kPoisoned alone: NaN everywhere.
 namespace {
 
 constexpr std::size_t kHeadBytes = 4 + 4;
-constexpr std::size_t kRandomPlacesBytes = 4 + 4 + 4;
+constexpr std::size_t kDrawsBytes = 4 + 4 + 4;
 constexpr std::uint32_t kPoisoned = 0xffffffffu;
 
 DecodeError behind(std::size_t offset, DecodeError error) {
@@ -98,86 +108,92 @@ Guarantee SparseCodec::guarantee(std::size_t elements) const {
 std::size_t SparseCodec::payload_bytes_max(std::size_t range_elements,
                                            std::size_t tensor_elements) const {
   const std::size_t kept = std::min(range_elements, sparsifier_->kept_max(tensor_elements));
-  const std::size_t places =
-      sparsifier_->places_are_random() ? kRandomPlacesBytes : rice_bytes_max(kept, range_elements);
-  return kHeadBytes + places + coder_.bytes_max(kept);
+  const std::size_t indices =
+      sparsifier_->draws_indices() ? kDrawsBytes : rice_bytes_max(kept, range_elements);
+  return kHeadBytes + indices + coder_.bytes_max(kept);
 }
 
 void SparseCodec::measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const {
   scale.reset(tensor.size());
-  sparsifier_->select(tensor, rng, scale);
-  if (!scale.poisoned) coder_.quantiser().measure(scale.values, scale);
+  sparsifier_->select(tensor, rng, scale.facts());
+  measure_kept(scale.facts());
 }
 
 void SparseCodec::collect(TensorRange range, Scale& scale) const {
-  append_all_above(range, 0, scale);
+  append_all_above(range, 0, scale.facts());
 }
 
 void SparseCodec::finish_collecting(Scale& scale) const {
-  sparsifier_->select_collected(scale);
-  if (!scale.poisoned) coder_.quantiser().measure(scale.values, scale);
+  sparsifier_->select_collected(scale.facts());
+  measure_kept(scale.facts());
+}
+
+void SparseCodec::measure_kept(Scale::Facts& facts) const {
+  if (!facts.poisoned) coder_.quantiser().measure(facts.values, facts);
 }
 
 std::optional<std::size_t> SparseCodec::summable_from() const {
-  if (!sparsifier_->places_are_shared() || !coder_.is_plain()) return std::nullopt;
-  return kHeadBytes + kRandomPlacesBytes;
+  if (!sparsifier_->shares_indices() || !coder_.is_plain()) return std::nullopt;
+  return kHeadBytes + kDrawsBytes;
 }
 
 Encoded SparseCodec::encode(const Scale& scale, TensorRange range, const Rng& rng,
                             std::span<std::byte> payload, Workspace& workspace) const {
-  check_room(payload.size(), payload_bytes_max(range.values.size(), scale.tensor_elements));
-  if (scale.poisoned) {
+  const Scale::Facts& facts = scale.facts();
+  check_measured(range, facts.tensor_elements);
+  check_room(payload.size(), payload_bytes_max(range.values.size(), facts.tensor_elements));
+  if (facts.poisoned) {
     store_le(payload, 0, kPoisoned);
     return {.bytes = sizeof(kPoisoned), .finite = false};
   }
-  const auto from = std::lower_bound(scale.indices.begin(), scale.indices.end(), range.first);
-  const auto to = std::lower_bound(from, scale.indices.end(), range.first + range.values.size());
-  const auto begin = static_cast<std::size_t>(from - scale.indices.begin());
+  const auto from = std::lower_bound(facts.indices.begin(), facts.indices.end(), range.first);
+  const auto to = std::lower_bound(from, facts.indices.end(), range.first + range.values.size());
+  const auto begin = static_cast<std::size_t>(from - facts.indices.begin());
   const auto kept = static_cast<std::size_t>(to - from);
   const std::size_t phase = begin % coder_.quantiser().bucket_elements();
   store_le(payload, 0, static_cast<std::uint32_t>(kept));
   store_le(payload, 4, static_cast<std::uint32_t>(phase));
   std::size_t bytes = kHeadBytes;
-  if (sparsifier_->places_are_random()) {
-    const RandomStream places = scale.places.advanced(range.first);
-    store_le(payload, bytes, places.offset);
-    store_le(payload, bytes + 4, places.step);
-    store_le(payload, bytes + 8, scale.places_last);
-    bytes += kRandomPlacesBytes;
+  if (sparsifier_->draws_indices()) {
+    const RandomStream draws = facts.draws.advanced(range.first);
+    store_le(payload, bytes, draws.offset);
+    store_le(payload, bytes + 4, draws.step);
+    store_le(payload, bytes + 8, facts.last_draw);
+    bytes += kDrawsBytes;
   } else {
     bytes += rice_encode({from, to}, static_cast<std::uint32_t>(range.first), range.values.size(),
                          payload.subspan(bytes));
   }
-  const Slice slice{.values = scale.values, .begin = begin, .count = kept, .position = 0};
-  const Encoded values = coder_.encode(slice, scale, rng, payload.subspan(bytes), workspace);
-  return {.bytes = bytes + values.bytes, .finite = scale.finite};
+  const Slice slice{.values = facts.values, .begin = begin, .count = kept, .position = 0};
+  const Encoded values = coder_.encode(slice, facts, rng, payload.subspan(bytes), workspace);
+  return {.bytes = bytes + values.bytes, .finite = facts.finite};
 }
 
-Decoded<std::size_t> SparseCodec::decode_places(std::span<const std::byte> bytes,
-                                                std::size_t range_elements,
-                                                std::span<std::uint32_t> indices,
-                                                Workspace& workspace) const {
-  if (!sparsifier_->places_are_random()) return rice_decode(bytes, range_elements, indices);
-  if (bytes.size() < kRandomPlacesBytes) {
-    return Unexpected{DecodeError{"payload ends inside its places", bytes.size()}};
+Decoded<std::size_t> SparseCodec::decode_indices(std::span<const std::byte> bytes,
+                                                 std::size_t range_elements,
+                                                 std::span<std::uint32_t> indices,
+                                                 Workspace& workspace) const {
+  if (!sparsifier_->draws_indices()) return rice_decode(bytes, range_elements, indices);
+  if (bytes.size() < kDrawsBytes) {
+    return Unexpected{DecodeError{"payload ends inside its indices", bytes.size()}};
   }
-  const RandomStream places{load_le<std::uint32_t>(bytes, 0), load_le<std::uint32_t>(bytes, 4)};
+  const RandomStream draws{load_le<std::uint32_t>(bytes, 0), load_le<std::uint32_t>(bytes, 4)};
   const auto last = load_le<std::uint32_t>(bytes, 8);
-  // Whole blocks are searched, so there may be more than expected: they go to a side room first.
-  const auto found = workspace.buffers().places.get(kernel::kBlockElements + kernel::kSelectRoom);
+  // Whole blocks are searched, so there may be more than expected: they go to other memory first.
+  const auto found = workspace.buffers().found.get(kernel::kBlockElements + kernel::kSelectRoom);
   std::size_t kept = 0;
   for (std::size_t first = 0; first < range_elements; first += kernel::kBlockElements) {
     const std::size_t count = std::min(kernel::kBlockElements, range_elements - first);
-    const std::size_t more = kernel::select_places(places.advanced(first), last, count,
-                                                   static_cast<std::uint32_t>(first), found);
+    const std::size_t more = kernel::select_drawn(draws.advanced(first), last, count,
+                                                  static_cast<std::uint32_t>(first), found);
     if (more > indices.size() - kept) {
-      return Unexpected{DecodeError{"more places than values", 0}};
+      return Unexpected{DecodeError{"more indices than values", 0}};
     }
     std::copy_n(found.begin(), more, indices.begin() + static_cast<std::ptrdiff_t>(kept));
     kept += more;
   }
-  if (kept < indices.size()) return Unexpected{DecodeError{"fewer places than values", 0}};
-  return kRandomPlacesBytes;
+  if (kept < indices.size()) return Unexpected{DecodeError{"fewer indices than values", 0}};
+  return kDrawsBytes;
 }
 
 Decoded<SparseCodec::Kept> SparseCodec::decode_kept(std::span<const std::byte> payload,
@@ -202,10 +218,10 @@ Decoded<SparseCodec::Kept> SparseCodec::decode_kept(std::span<const std::byte> p
     return Unexpected{DecodeError{"kept values start behind their bucket", 4}};
   }
   const auto indices = workspace.buffers().indices.get(kept);
-  const auto places =
-      decode_places(payload.subspan(kHeadBytes), range_elements, indices, workspace);
-  if (!places) return Unexpected{behind(kHeadBytes, places.error())};
-  const std::size_t head = kHeadBytes + *places;
+  const auto index_bytes =
+      decode_indices(payload.subspan(kHeadBytes), range_elements, indices, workspace);
+  if (!index_bytes) return Unexpected{behind(kHeadBytes, index_bytes.error())};
+  const std::size_t head = kHeadBytes + *index_bytes;
   const auto values = workspace.buffers().values.get(kept);
   const auto decoded = coder_.decode(payload.subspan(head), phase, values, workspace);
   if (!decoded) return Unexpected{behind(head, decoded.error())};

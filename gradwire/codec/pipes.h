@@ -38,7 +38,7 @@ class SparseCodec final : public Codec {
 
   Guarantee guarantee(std::size_t elements) const override;
   bool bounds_unsent() const override { return sparsifier_->bounds_unsent(); }
-  bool shares_noise() const override { return sparsifier_->places_are_shared(); }
+  bool shares_noise() const override { return sparsifier_->shares_indices(); }
   std::size_t bucket_elements() const override { return 1; }
   using Codec::payload_bytes_max;
   std::size_t payload_bytes_max(std::size_t range_elements,
@@ -57,6 +57,8 @@ class SparseCodec final : public Codec {
                            std::span<float> target, Workspace& workspace) const override;
 
  private:
+  void measure_kept(Scale::Facts& facts) const;
+
   struct Kept {
     std::span<const std::uint32_t> indices;
     std::span<const float> values;
@@ -64,8 +66,8 @@ class SparseCodec final : public Codec {
   };
   Decoded<Kept> decode_kept(std::span<const std::byte> payload, std::size_t range_elements,
                             Workspace& workspace) const;
-  Decoded<std::size_t> decode_places(std::span<const std::byte> bytes, std::size_t range_elements,
-                                     std::span<std::uint32_t> indices, Workspace& workspace) const;
+  Decoded<std::size_t> decode_indices(std::span<const std::byte> bytes, std::size_t range_elements,
+                                      std::span<std::uint32_t> indices, Workspace& workspace) const;
 
   SparsifierPtr sparsifier_;
   ValueCoder coder_;

@@ -12,6 +12,7 @@
 #include "gradwire/codec/codec.h"
 #include "gradwire/codec/guarantee.h"
 #include "gradwire/codec/plane.h"
+#include "gradwire/codec/scale_facts.h"
 #include "gradwire/kernel/block.h"
 #include "gradwire/kernel/buckets.h"
 #include "gradwire/kernel/sums.h"
@@ -19,7 +20,7 @@
 namespace gradwire {
 
 // The values that one payload is made of: `count` of them, from `begin` on. `values` starts at a
-// bucket's start, and `position` is the place in the tensor's list of values that values[0] has.
+// bucket's start, and `position` is the index of values[0] in the tensor's list of values.
 struct Slice {
   std::span<const float> values;
   std::size_t begin = 0;
@@ -42,7 +43,7 @@ class Quantiser {
   virtual std::size_t scale_count(std::size_t /*phase*/, std::size_t /*count*/) const { return 0; }
 
   // Looks at all values of the tensor, where the quantiser needs that.
-  virtual void measure(std::span<const float> /*values*/, Scale& /*scale*/) const {}
+  virtual void measure(std::span<const float> /*values*/, Scale::Facts& /*facts*/) const {}
   virtual bool needs_all_values() const { return false; }
 
   // Encodes the slice's values from `offset` on, `count` of them, into the planes of `out`, and
@@ -52,7 +53,7 @@ class Quantiser {
     const Slice& slice;
     std::size_t offset;  // in the slice
     std::size_t count;
-    const Scale& scale;
+    const Scale::Facts& facts;
     std::span<float> scales;  // of the slice
     RandomStream random;      // element 0 is the block's first
     kernel::Ahead ahead;

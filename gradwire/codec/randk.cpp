@@ -1,4 +1,4 @@
-// randk: elements at random places, scaled so that the mean is kept.
+// randk: random elements, scaled so that the mean is kept.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -32,54 +32,54 @@ class RandK final : public Sparsifier {
                : Guarantee::none("the stage behind randk has a bias, and randk magnifies it");
   }
 
-  bool places_are_random() const override { return true; }
-  bool places_are_shared() const override { return shared_seed_; }
+  bool draws_indices() const override { return true; }
+  bool shares_indices() const override { return shared_seed_; }
 
-  // Every element has a random place of its own; those with the k lowest are kept.
-  void select(std::span<const float> tensor, const Rng& rng, Scale& scale) const override {
+  // Every element draws a random number; those with the k lowest are kept.
+  void select(std::span<const float> tensor, const Rng& rng, Scale::Facts& facts) const override {
     check_length(tensor.size(), "randk");
     const std::size_t k = kept_max(tensor.size());
-    scale.finite = kernel::is_finite_magnitude(kernel::largest_magnitude(tensor));
-    scale.poisoned = !scale.finite;  // which elements were bad is lost with their places
-    scale.places = (shared_seed_ ? rng.shared() : rng).stream(kSparsifierStage, 0);
-    scale.indices.clear();
-    scale.values.clear();
+    facts.finite = kernel::is_finite_magnitude(kernel::largest_magnitude(tensor));
+    facts.poisoned = !facts.finite;  // which elements were bad is lost with their indices
+    facts.draws = (shared_seed_ ? rng.shared() : rng).stream(kSparsifierStage, 0);
+    facts.indices.clear();
+    facts.values.clear();
     if (k == 0) return;
 
     const auto n = static_cast<double>(tensor.size());
     double hoped_for = static_cast<double>(k) + 5 * std::sqrt(static_cast<double>(k)) + 16;
     do {
       const double last = std::min(hoped_for / n, 1.0) * 0x1p32 - 1;
-      select_up_to(static_cast<std::uint32_t>(last), tensor.size(), scale);
+      select_up_to(static_cast<std::uint32_t>(last), tensor.size(), facts);
       hoped_for *= 2;
-    } while (scale.indices.size() < k);
+    } while (facts.indices.size() < k);
 
-    resize_amply(scale.scratch, scale.indices.size());
-    std::transform(scale.indices.begin(), scale.indices.end(), scale.scratch.begin(),
-                   [&](std::uint32_t index) { return scale.places.at(index); });
-    const auto last = scale.scratch.begin() + static_cast<std::ptrdiff_t>(k - 1);
-    std::nth_element(scale.scratch.begin(), last, scale.scratch.end());
-    scale.places_last = *last;
-    resize_amply(scale.values, scale.indices.size());
-    filter(scale,
-           [&](std::uint32_t index, float) { return scale.places.at(index) <= scale.places_last; });
+    resize_amply(facts.scratch, facts.indices.size());
+    std::transform(facts.indices.begin(), facts.indices.end(), facts.scratch.begin(),
+                   [&](std::uint32_t index) { return facts.draws.at(index); });
+    const auto last = facts.scratch.begin() + static_cast<std::ptrdiff_t>(k - 1);
+    std::nth_element(facts.scratch.begin(), last, facts.scratch.end());
+    facts.last_draw = *last;
+    resize_amply(facts.values, facts.indices.size());
+    filter(facts,
+           [&](std::uint32_t index, float) { return facts.draws.at(index) <= facts.last_draw; });
     const auto factor = static_cast<float>(n / static_cast<double>(k));
     constexpr float kMost = std::numeric_limits<float>::max();
     std::transform(
-        scale.indices.begin(), scale.indices.end(), scale.values.begin(),
+        facts.indices.begin(), facts.indices.end(), facts.values.begin(),
         [&](std::uint32_t index) { return std::clamp(tensor[index] * factor, -kMost, kMost); });
   }
 
  private:
-  static void select_up_to(std::uint32_t last, std::size_t elements, Scale& scale) {
+  static void select_up_to(std::uint32_t last, std::size_t elements, Scale::Facts& facts) {
     std::size_t kept = 0;
     for (std::size_t first = 0; first < elements; first += kernel::kBlockElements) {
       const std::size_t count = std::min(kernel::kBlockElements, elements - first);
-      kept += kernel::select_places(scale.places.advanced(first), last, count,
-                                    static_cast<std::uint32_t>(first),
-                                    room_behind(scale.indices, kept, count + kernel::kSelectRoom));
+      kept += kernel::select_drawn(facts.draws.advanced(first), last, count,
+                                   static_cast<std::uint32_t>(first),
+                                   room_behind(facts.indices, kept, count + kernel::kSelectRoom));
     }
-    scale.indices.resize(kept);
+    facts.indices.resize(kept);
   }
 
   double share_;

@@ -111,15 +111,6 @@ std::string canonical_spec(const Pipe& pipe) {
 
 }  // namespace
 
-void Scale::reset(std::size_t elements) {
-  tensor_elements = elements;
-  value = 0;
-  poisoned = false;
-  finite = true;
-  indices.clear();
-  values.clear();
-}
-
 std::size_t read_bucket(StageReader& stage) {
   return static_cast<std::size_t>(stage.integer("bucket", 512, 1, std::int64_t{1} << 31));
 }

@@ -21,20 +21,20 @@ void check_length(std::size_t elements, std::string_view stage) {
               std::to_string(elements) + ": cut the tensor before");
 }
 
-void append_all_above(TensorRange range, std::uint32_t threshold, Scale& scale) {
-  std::size_t kept = scale.indices.size();
+void append_all_above(TensorRange range, std::uint32_t threshold, Scale::Facts& facts) {
+  std::size_t kept = facts.indices.size();
   kernel::for_blocks(range.values, [&](std::size_t first, std::span<const float> block,
                                        const kernel::Ahead& ahead) {
     const std::size_t room = block.size() + kernel::kSelectRoom;
-    const auto indices = room_behind(scale.indices, kept, room);
+    const auto indices = room_behind(facts.indices, kept, room);
     const std::size_t found = kernel::select_above(
         block, threshold, static_cast<std::uint32_t>(range.first + first), indices, ahead);
-    const auto values = room_behind(scale.values, kept, found);
+    const auto values = room_behind(facts.values, kept, found);
     for (std::size_t i = 0; i < found; ++i) values[i] = range.values[indices[i] - range.first];
     kept += found;
   });
-  scale.indices.resize(kept);
-  scale.values.resize(kept);
+  facts.indices.resize(kept);
+  facts.values.resize(kept);
 }
 
 }  // namespace gradwire

@@ -1,4 +1,4 @@
-// What the sparsifiers share: the list of kept elements in a Scale, and how it is made.
+// What the sparsifiers share: the list of kept elements of a tensor, and how it is made.
 #pragma once
 
 #include <bit>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gradwire/codec/codec.h"
+#include "gradwire/codec/scale_facts.h"
 
 namespace gradwire {
 
@@ -39,28 +40,29 @@ std::span<T> room_behind(std::vector<T>& memory, std::size_t used, std::size_t c
 }
 
 // Adds every element with a magnitude above the threshold to those that are kept.
-void append_all_above(TensorRange range, std::uint32_t threshold, Scale& scale);
+void append_all_above(TensorRange range, std::uint32_t threshold, Scale::Facts& facts);
 
 // Keeps every element with a magnitude above the threshold, and no others.
-inline void select_all_above(std::span<const float> tensor, std::uint32_t threshold, Scale& scale) {
-  scale.indices.clear();
-  scale.values.clear();
-  append_all_above({.values = tensor, .first = 0}, threshold, scale);
+inline void select_all_above(std::span<const float> tensor, std::uint32_t threshold,
+                             Scale::Facts& facts) {
+  facts.indices.clear();
+  facts.values.clear();
+  append_all_above({.values = tensor, .first = 0}, threshold, facts);
 }
 
 // Keeps those elements of the selection for which keep(index, value) says so, in order.
 template <class Keep>
-void filter(Scale& scale, const Keep& keep) {
+void filter(Scale::Facts& facts, const Keep& keep) {
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < scale.indices.size(); ++i) {
-    const std::uint32_t index = scale.indices[i];
-    const float value = scale.values[i];
-    scale.indices[kept] = index;
-    scale.values[kept] = value;
+  for (std::size_t i = 0; i < facts.indices.size(); ++i) {
+    const std::uint32_t index = facts.indices[i];
+    const float value = facts.values[i];
+    facts.indices[kept] = index;
+    facts.values[kept] = value;
     kept += keep(index, value) ? 1 : 0;  // no branch: it would be hard to predict
   }
-  scale.indices.resize(kept);
-  scale.values.resize(kept);
+  facts.indices.resize(kept);
+  facts.values.resize(kept);
 }
 
 }  // namespace gradwire

@@ -27,37 +27,37 @@ class Sign final : public Quantiser {
 
   // The mean needs a look at the whole tensor, and the signs are at hand then.
   bool needs_all_values() const override { return true; }
-  void measure(std::span<const float> values, Scale& scale) const override {
+  void measure(std::span<const float> values, Scale::Facts& facts) const override {
     double sum = 0;
     std::uint32_t largest = 0;
-    scale.signs.resize(values.size() / 8 + kernel::kBitRoom);
+    facts.signs.resize(values.size() / 8 + kernel::kBitRoom);
     kernel::for_blocks(
         values, [&](std::size_t first, std::span<const float> block, const kernel::Ahead& ahead) {
           const kernel::MagnitudeSum magnitudes = kernel::sum_magnitudes(block, ahead);
           sum += magnitudes.sum;
           largest = std::max(largest, magnitudes.largest);
           kernel::signs_encode(
-              block, kernel::BitBlock(scale.signs.data() + first / 8, kernel::kBitRoom), {});
+              block, kernel::BitBlock(facts.signs.data() + first / 8, kernel::kBitRoom), {});
         });
-    scale.finite = kernel::is_finite_magnitude(largest);
-    if (!scale.finite) {
-      scale.value = std::numeric_limits<float>::quiet_NaN();
+    facts.finite = kernel::is_finite_magnitude(largest);
+    if (!facts.finite) {
+      facts.value = std::numeric_limits<float>::quiet_NaN();
     } else if (!scaled_) {
-      scale.value = 1;
+      facts.value = 1;
     } else if (!values.empty()) {
-      scale.value = static_cast<float>(sum / static_cast<double>(values.size()));
+      facts.value = static_cast<float>(sum / static_cast<double>(values.size()));
     }
   }
 
   bool encode(const EncodeBlock& block, BlockSymbols& out) const override {
-    block.scales[0] = block.scale.value;
+    block.scales[0] = block.facts.value;
     const std::size_t position = block.slice.position + block.slice.begin + block.offset;
     if (position % 8 == 0) {
-      std::copy_n(block.scale.signs.data() + position / 8, (block.count + 7) / 8, out.bits);
+      std::copy_n(block.facts.signs.data() + position / 8, (block.count + 7) / 8, out.bits);
     } else {
       kernel::signs_encode(block.values(), kernel::BitBlock(out.bits), block.ahead);
     }
-    return block.scale.finite;
+    return block.facts.finite;
   }
   void decode(const BlockSymbols& in, const DecodeBlock& block) const override {
     kernel::signs_decode(kernel::ConstBitBlock(in.bits), block.scales[0], block.target,

@@ -1,4 +1,4 @@
-// Sparsifiers: which elements of a tensor a sparse codec keeps. Stateless and thread-safe.
+// Sparsifier: the stage of a codec that chooses the elements to keep. Stateless and thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 
 #include "gradwire/codec/codec.h"
 #include "gradwire/codec/guarantee.h"
+#include "gradwire/codec/scale_facts.h"
 
 namespace gradwire {
 
@@ -18,25 +19,27 @@ class Sparsifier {
 
   virtual std::string spec() const = 0;
 
-  // The most elements that are kept of a tensor.
+  // The largest number of elements that are kept.
   virtual std::size_t kept_max(std::size_t tensor_elements) const = 0;
 
-  // Of this stage followed by a stage with the other guarantee. That one is for kept_max(elements).
+  // The guarantee of this stage and the next one together. `values` is that of the next stage, for
+  // kept_max(elements) elements.
   virtual Guarantee guarantee(std::size_t elements, const Guarantee& values) const = 0;
 
-  // Fills the scale: what is kept, and whether the tensor is poisoned or not finite.
-  virtual void select(std::span<const float> tensor, const Rng& rng, Scale& scale) const = 0;
+  // Finds the kept elements, and whether the tensor is poisoned or not finite.
+  virtual void select(std::span<const float> tensor, const Rng& rng, Scale::Facts& facts) const = 0;
 
-  // True if zeros are kept last, if at all. Then what is kept can be selected from a list of all
-  // that is not zero, which is in the scale already.
+  // True if zeros are kept last, if at all. Then the kept elements can be selected from a list of
+  // all elements that are not zero, which is in the facts already.
   virtual bool goes_by_magnitude() const { return false; }
-  virtual void select_collected(Scale& /*scale*/) const {}
+  virtual void select_collected(Scale::Facts& /*facts*/) const {}
 
-  // True if receivers can find the places by themselves, from scale.places and places_last.
-  virtual bool places_are_random() const { return false; }
+  // True if random numbers decide which elements are kept, so that receivers find the indices from
+  // Facts::draws and last_draw.
+  virtual bool draws_indices() const { return false; }
 
-  // True if all ranks keep the same places.
-  virtual bool places_are_shared() const { return false; }
+  // True if all ranks keep the same elements.
+  virtual bool shares_indices() const { return false; }
 
   // See Codec::bounds_unsent.
   virtual bool bounds_unsent() const { return false; }

@@ -27,7 +27,7 @@ TEST(TopK, KeepsExactlyTheLargest) {
       CodecTest test("topk(" + std::to_string(percent) + "%)");
       const std::size_t k = (n * static_cast<std::size_t>(percent) + 99) / 100;
       expect_same_bits(test.round_trip(values, {}), top_k_by_sorting(values, k));
-      EXPECT_EQ(test.scale.indices.size(), k);
+      EXPECT_EQ(test.scale.facts().indices.size(), k);
     }
   }
 }
@@ -41,7 +41,7 @@ TEST(TopK, TiesGoToTheLowerIndex) {
   for (const auto& values : {coarse, mostly_zero, equal, std::vector<float>(100000)}) {
     CodecTest test("topk(1%)");
     expect_same_bits(test.round_trip(values, {}), top_k_by_sorting(values, 1000));
-    EXPECT_EQ(test.scale.indices.size(), 1000u);
+    EXPECT_EQ(test.scale.facts().indices.size(), 1000u);
   }
 }
 

@@ -228,7 +228,7 @@ class Parser {
     std::string found = "the end";
     if (position_ < text_.size()) {
       const char c = text_[position_];
-      found = is_printable(c) ? quoted({&c, 1}) : "a byte that is no printable ASCII";
+      found = is_printable(c) ? quoted({&c, 1}) : "a byte that is not printable ASCII";
     }
     fail_at(text_, position_, "expected " + std::string(what) + ", found " + found);
   }
@@ -315,7 +315,7 @@ std::string format_number(double number) {
 }
 
 std::string format_share(double share) {
-  GW_CHECK(0 < share && share <= 1);
+  if (!(0 < share && share <= 1)) throw Error("a share must be above 0 and at most 1");
   // As "d.ddde-XX": the digits stay, and the power of ten grows by 2.
   std::array<char, 32> buffer;
   const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), share,
@@ -340,7 +340,7 @@ std::string format_share(double share) {
 }
 
 double StageReader::share(std::string_view key) {
-  const SpecArgument* argument = find(key, Place::keyed_or_first);
+  const SpecArgument* argument = find(key, Form::keyed_or_first);
   if (argument == nullptr) {
     fail(quoted(stage_.name) + " needs its " + std::string(key) + ", as in '" + stage_.name +
          "(1%)'");
@@ -353,7 +353,7 @@ double StageReader::share(std::string_view key) {
 }
 
 std::optional<double> StageReader::number(std::string_view key, double least, double most) {
-  const SpecArgument* argument = find(key, Place::keyed_or_first);
+  const SpecArgument* argument = find(key, Form::keyed_or_first);
   if (argument == nullptr) return std::nullopt;
   return number_within(*argument, key, least, most);
 }
@@ -361,8 +361,10 @@ std::optional<double> StageReader::number(std::string_view key, double least, do
 std::int64_t StageReader::integer(std::string_view key, std::int64_t otherwise, std::int64_t least,
                                   std::int64_t most) {
   constexpr std::int64_t kDoubleExactMax = std::int64_t{1} << 53;
-  GW_CHECK(-kDoubleExactMax <= least && most <= kDoubleExactMax);
-  const SpecArgument* argument = find(key, Place::keyed);
+  if (least < -kDoubleExactMax || most > kDoubleExactMax) {
+    throw Error("the bounds of a whole number in a spec must be within 2^53");
+  }
+  const SpecArgument* argument = find(key, Form::keyed);
   if (argument == nullptr) return otherwise;
   const double number = argument->number.value_or(0.5);
   const bool whole = number == std::floor(number) && !argument->percent;
@@ -374,8 +376,8 @@ std::int64_t StageReader::integer(std::string_view key, std::int64_t otherwise, 
 }
 
 std::string StageReader::word(std::string_view key, const std::vector<std::string>& allowed) {
-  GW_CHECK(!allowed.empty());
-  const SpecArgument* argument = find(key, Place::keyed);
+  if (allowed.empty()) throw Error("a word in a spec needs at least one allowed word");
+  const SpecArgument* argument = find(key, Form::keyed);
   if (argument == nullptr) return allowed.front();
   const bool is_word = argument->stages.size() == 1 && argument->stages.front().arguments.empty();
   const std::string given = is_word ? argument->stages.front().name : "";
@@ -389,7 +391,7 @@ std::string StageReader::word(std::string_view key, const std::vector<std::strin
 
 std::optional<double> StageReader::number_or_off(std::string_view key, double otherwise,
                                                  double least, double most) {
-  const SpecArgument* argument = find(key, Place::keyed);
+  const SpecArgument* argument = find(key, Form::keyed);
   if (argument == nullptr) return otherwise;
   if (argument->number) return number_within(*argument, key, least, most);
   if (!is_word(*argument, "off")) {
@@ -399,7 +401,7 @@ std::optional<double> StageReader::number_or_off(std::string_view key, double ot
 }
 
 std::optional<double> StageReader::number_or_auto(std::string_view key, double least, double most) {
-  const SpecArgument* argument = find(key, Place::keyed);
+  const SpecArgument* argument = find(key, Form::keyed);
   if (argument == nullptr || is_word(*argument, "auto")) return std::nullopt;
   if (argument->number) return number_within(*argument, key, least, most);
   fail_argument(key, quoted(key) + " must be 'auto' or a number " + range_text(least, most));
@@ -407,16 +409,16 @@ std::optional<double> StageReader::number_or_auto(std::string_view key, double l
 
 double StageReader::keyed_number(std::string_view key, double otherwise, double least,
                                  double most) {
-  const SpecArgument* argument = find(key, Place::keyed);
+  const SpecArgument* argument = find(key, Form::keyed);
   return argument == nullptr ? otherwise : number_within(*argument, key, least, most);
 }
 
 const SpecArgument* StageReader::nested_or_first(std::string_view key, std::string_view example) {
-  return check_nested(find(key, Place::keyed_or_first), key, example);
+  return check_nested(find(key, Form::keyed_or_first), key, example);
 }
 
 const SpecArgument* StageReader::nested(std::string_view key) {
-  return check_nested(find(key, Place::keyed), key, "natural");
+  return check_nested(find(key, Form::keyed), key, "natural");
 }
 
 const SpecArgument* StageReader::check_nested(const SpecArgument* argument, std::string_view key,
@@ -461,12 +463,12 @@ void StageReader::fail_argument(std::string_view key, std::string_view what) con
   fail(what);
 }
 
-const SpecArgument* StageReader::find(std::string_view key, Place place) {
+const SpecArgument* StageReader::find(std::string_view key, Form form) {
   asked_.emplace_back(key);
   const std::vector<SpecArgument>& arguments = stage_.arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const bool first_without_key =
-        place == Place::keyed_or_first && i == 0 && arguments[i].key.empty();
+        form == Form::keyed_or_first && i == 0 && arguments[i].key.empty();
     if (taken_as_[i].empty() && (arguments[i].key == key || first_without_key)) {
       taken_as_[i] = key;
       return &arguments[i];

@@ -9,8 +9,8 @@
 // comes once. The text has at most kSpecBytesMax bytes and nests at most kSpecDepthMax deep, so
 // that text from outside can neither exhaust memory nor the stack.
 //
-// parse_spec gives the tree; who builds from it (make_codec, later make_method) reads the arguments
-// through StageReader, which knows the position of everything for its errors.
+// parse_spec returns the tree. make_codec and parse_method read the arguments of a stage with a
+// StageReader, whose errors show the position in the text.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct SpecStage;
 // A value is a number or a spec; a lone word is a spec of one stage without arguments.
 struct SpecArgument {
   std::string key;                // empty for a value without a key
-  std::optional<double> number;   // "1%" is 0.01, the very double that "0.01" is
+  std::optional<double> number;   // "1%" and "0.01" are the same double
   bool percent = false;           // whether the number was written with "%"
   std::vector<SpecStage> stages;  // of a nested spec or word
   std::size_t position = 0;       // of the value
@@ -51,8 +51,7 @@ struct Spec {
 // Throws SpecError with the position and what was expected there.
 Spec parse_spec(std::string_view text);
 
-// An argument's value as it stands in the text, which follows the grammar: up to the comma or
-// bracket that is not its own.
+// The text of an argument's value.
 std::string_view value_text(std::string_view text, const SpecArgument& argument);
 
 // Throws a SpecError that shows the text with a mark under the position:
@@ -70,32 +69,32 @@ std::optional<std::string> nearest_name(std::string_view given,
 std::string format_number(double number);
 std::string format_share(double share);
 
-// Takes the arguments of one stage apart. Every accessor names one argument; finish() then refuses
-// what nobody asked for, naming the nearest argument that exists. All errors are SpecErrors. The
-// text and the stage must outlive the reader.
+// Reads the arguments of one stage. Each accessor reads one argument; finish() then refuses
+// arguments that were not read, and names the nearest one that exists. Mistakes in the text throw
+// SpecError. The text and the stage must outlive the reader.
 class StageReader {
  public:
   StageReader(std::string_view text, const SpecStage& stage) : text_(text), stage_(stage) {}
 
-  // A share of the whole, given as "1%" or "0.01", as key or as the first argument without a key;
-  // in (0, 1]. Must be there.
+  // A share in (0, 1], such as "1%" or "0.01", with the key or as the first argument without one.
+  // Required.
   double share(std::string_view key);
-  // A number in [least, most], as key or as the first argument without a key.
+  // A number in [least, most], with the key or as the first argument without one.
   std::optional<double> number(std::string_view key, double least, double most);
   // A whole number in [least, most], neither bound beyond 2^53.
   std::int64_t integer(std::string_view key, std::int64_t otherwise, std::int64_t least,
                        std::int64_t most);
   // One of the words allowed; the first is the default.
   std::string word(std::string_view key, const std::vector<std::string>& allowed);
-  // "off", which gives nothing, or a number in [least, most].
+  // A number in [least, most], or nothing for "off".
   std::optional<double> number_or_off(std::string_view key, double otherwise, double least,
                                       double most);
-  // "auto", which gives nothing and is the default, or a number in [least, most].
+  // A number in [least, most], or nothing for "auto", the default.
   std::optional<double> number_or_auto(std::string_view key, double least, double most);
   // The number with that key.
   double keyed_number(std::string_view key, double otherwise, double least, double most);
-  // A nested spec, as key or as the first argument without a key; null when it was not given. The
-  // example is for who gives a number.
+  // A nested spec, with the key or as the first argument without one; null if there is none. The
+  // example appears in the error if a number was given instead.
   const SpecArgument* nested_or_first(std::string_view key, std::string_view example = "natural");
   const SpecArgument* nested(std::string_view key);
   void finish();
@@ -105,10 +104,10 @@ class StageReader {
   [[noreturn]] void fail_argument(std::string_view key, std::string_view what) const;
 
  private:
-  enum class Place { keyed, keyed_or_first };
+  enum class Form { keyed, keyed_or_first };
 
-  // The argument, now marked as asked for; null when it was not given.
-  const SpecArgument* find(std::string_view key, Place place);
+  // The argument, which is then marked as read; null if it was not given.
+  const SpecArgument* find(std::string_view key, Form form);
   bool is_word(const SpecArgument& argument, std::string_view word) const;
   const SpecArgument* check_nested(const SpecArgument* argument, std::string_view key,
                                    std::string_view example) const;
@@ -118,7 +117,7 @@ class StageReader {
   std::string_view text_;
   const SpecStage& stage_;
   std::vector<std::string> asked_;
-  // For each argument the key it was asked for as; empty while nobody has.
+  // For each argument the key that it was read with; empty until then.
   std::vector<std::string> taken_as_ = std::vector<std::string>(stage_.arguments.size());
 };
 

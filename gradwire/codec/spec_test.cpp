@@ -145,8 +145,8 @@ TEST(SpecErrors, SayWhatWasExpectedAndWhere) {
   expect_refused("natural natural", 8, "expected '|' or the end");
   expect_refused("Natural", 0, "lower-case");
   expect_refused("4bit", 0, "expected a name");
-  expect_refused("nat\xc3\xbcrlich", 3, "no printable ASCII");
-  expect_refused(std::string_view("a\0b", 3), 1, "no printable ASCII");
+  expect_refused("nat\xc3\xbcrlich", 3, "not printable ASCII");
+  expect_refused(std::string_view("a\0b", 3), 1, "not printable ASCII");
 }
 
 TEST(SpecErrors, KeysComeOnceAndAfterValuesWithoutKey) {

@@ -1,5 +1,5 @@
-// CodecStage: a stage that a codec's spec can name, as its own file describes it. A new codec is a
-// file that defines `CodecStage NAME_stage()`, and a line in stages.inc. Value type.
+// CodecStage: the description of one stage of codecs: its name, its maker, examples. A new codec is
+// a file that defines `CodecStage NAME_stage()`, and a line in stages.inc. Value type.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct CodecStage {
   std::string_view name;
   std::variant<MakeQuantiser, MakeSparsifier> make;
 
-  // Specs of this stage alone: for listings, tests and fuzzing, which go over all of them.
+  // Specs of this stage alone, for listings, tests and fuzzing.
   std::vector<std::string> examples;
 };
 

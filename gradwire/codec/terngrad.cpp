@@ -35,14 +35,14 @@ class TernGrad final : public Quantiser {
   }
 
   bool needs_all_values() const override { return true; }
-  void measure(std::span<const float> values, Scale& scale) const override {
+  void measure(std::span<const float> values, Scale::Facts& facts) const override {
     const kernel::Moments moments = kernel::moments(values);
     if (!kernel::is_finite_magnitude(moments.largest)) {
-      scale.finite = false;
-      scale.value = std::numeric_limits<float>::quiet_NaN();
+      facts.finite = false;
+      facts.value = std::numeric_limits<float>::quiet_NaN();
       return;
     }
-    scale.value = std::bit_cast<float>(moments.largest);
+    facts.value = std::bit_cast<float>(moments.largest);
     if (!clip_ || values.empty()) return;
     const auto n = static_cast<double>(values.size());
     const double mean = moments.sum / n;
@@ -50,14 +50,14 @@ class TernGrad final : public Quantiser {
     // Below this it is the rounding error of the sums: all values are the same, and none is
     // clipped.
     if (variance <= 1e-12 * moments.squares / n) return;
-    scale.value = static_cast<float>(std::min<double>(scale.value, *clip_ * std::sqrt(variance)));
+    facts.value = static_cast<float>(std::min<double>(facts.value, *clip_ * std::sqrt(variance)));
   }
 
   bool encode(const EncodeBlock& block, BlockSymbols& out) const override {
-    block.scales[0] = block.scale.value;
+    block.scales[0] = block.facts.value;
     kernel::levels_encode(block.values(), whole(block.scales), kSetting, block.random,
                           kernel::SymbolBlock(out.symbols), block.ahead);
-    return block.scale.finite;
+    return block.facts.finite;
   }
   void decode(const BlockSymbols& in, const DecodeBlock& block) const override {
     kernel::levels_decode(kernel::ConstSymbolBlock(in.symbols), whole(block.scales), kSetting.bits,

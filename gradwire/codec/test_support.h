@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "gradwire/codec/codec.h"
+#include "gradwire/codec/scale_facts.h"
 
 namespace gradwire {
 
@@ -73,7 +74,7 @@ struct CodecTest {
   // The payload of one range; the tensor has been measured.
   std::vector<std::byte> encode(TensorRange range, const Rng& rng, Encoded* encoded = nullptr) {
     std::vector<std::byte> payload(
-        codec->payload_bytes_max(range.values.size(), scale.tensor_elements));
+        codec->payload_bytes_max(range.values.size(), scale.facts().tensor_elements));
     const Encoded result = codec->encode(scale, range, rng, payload, workspace);
     EXPECT_LE(result.bytes, payload.size());
     payload.resize(result.bytes);

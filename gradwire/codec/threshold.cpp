@@ -22,26 +22,26 @@ class Threshold final : public Sparsifier {
   // By the threshold.
   bool bounds_unsent() const override { return true; }
 
-  void select(std::span<const float> tensor, const Rng&, Scale& scale) const override {
+  void select(std::span<const float> tensor, const Rng&, Scale::Facts& facts) const override {
     check_length(tensor.size(), "threshold");
-    select_all_above(tensor, least_magnitude() - 1, scale);
-    look_for_bad(scale);
+    select_all_above(tensor, least_magnitude() - 1, facts);
+    look_for_bad(facts);
   }
 
   bool goes_by_magnitude() const override { return true; }
-  void select_collected(Scale& scale) const override {
-    check_length(scale.tensor_elements, "threshold");
-    filter(scale, [least = least_magnitude()](std::uint32_t, float value) {
+  void select_collected(Scale::Facts& facts) const override {
+    check_length(facts.tensor_elements, "threshold");
+    filter(facts, [least = least_magnitude()](std::uint32_t, float value) {
       return magnitude(value) >= least;
     });
-    look_for_bad(scale);
+    look_for_bad(facts);
   }
 
  private:
   std::uint32_t least_magnitude() const { return magnitude(static_cast<float>(value_)); }
 
-  static void look_for_bad(Scale& scale) {
-    scale.finite = std::all_of(scale.values.begin(), scale.values.end(), [](float value) {
+  static void look_for_bad(Scale::Facts& facts) {
+    facts.finite = std::all_of(facts.values.begin(), facts.values.end(), [](float value) {
       return kernel::is_finite_magnitude(magnitude(value));
     });
   }

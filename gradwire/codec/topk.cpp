@@ -95,53 +95,53 @@ class TopK final : public Sparsifier {
   }
 
   // Exact; among equal magnitudes the lower index is kept.
-  void select(std::span<const float> tensor, const Rng&, Scale& scale) const override {
+  void select(std::span<const float> tensor, const Rng&, Scale::Facts& facts) const override {
     check_length(tensor.size(), "topk");
     const std::size_t k = kept_max(tensor.size());
-    scale.indices.clear();
-    scale.values.clear();
+    facts.indices.clear();
+    facts.values.clear();
     if (k == 0) return;
-    ThresholdSample sample(tensor, k, scale.scratch);
+    ThresholdSample sample(tensor, k, facts.scratch);
     std::uint32_t threshold = 0;
     do {
       threshold = sample.next();
-      select_all_above(tensor, threshold, scale);
-    } while (scale.indices.size() < k && threshold > 0);
+      select_all_above(tensor, threshold, facts);
+    } while (facts.indices.size() < k && threshold > 0);
 
-    look_for_bad(k, scale);
-    if (scale.indices.size() < k) {
-      add_zeros(tensor, k, scale);
+    look_for_bad(k, facts);
+    if (facts.indices.size() < k) {
+      add_zeros(tensor, k, facts);
     } else {
-      keep_largest(k, threshold, scale);
+      keep_largest(k, threshold, facts);
     }
   }
 
   bool goes_by_magnitude() const override { return true; }
-  void select_collected(Scale& scale) const override {
-    check_length(scale.tensor_elements, "topk");
-    const std::size_t k = kept_max(scale.tensor_elements);
-    look_for_bad(k, scale);
-    if (scale.indices.size() > k) keep_largest(k, 0, scale);
+  void select_collected(Scale::Facts& facts) const override {
+    check_length(facts.tensor_elements, "topk");
+    const std::size_t k = kept_max(facts.tensor_elements);
+    look_for_bad(k, facts);
+    if (facts.indices.size() > k) keep_largest(k, 0, facts);
   }
 
  private:
-  static void look_for_bad(std::size_t k, Scale& scale) {
+  static void look_for_bad(std::size_t k, Scale::Facts& facts) {
     const auto bad = static_cast<std::size_t>(
-        std::count_if(scale.values.begin(), scale.values.end(),
+        std::count_if(facts.values.begin(), facts.values.end(),
                       [](float value) { return !kernel::is_finite_magnitude(magnitude(value)); }));
-    scale.finite = bad == 0;
-    scale.poisoned = bad > k;
+    facts.finite = bad == 0;
+    facts.poisoned = bad > k;
   }
 
-  static void keep_largest(std::size_t k, std::uint32_t threshold, Scale& scale) {
-    std::vector<std::uint32_t>& magnitudes = scale.scratch;
-    resize_amply(magnitudes, scale.values.size());
-    std::transform(scale.values.begin(), scale.values.end(), magnitudes.begin(), magnitude);
+  static void keep_largest(std::size_t k, std::uint32_t threshold, Scale::Facts& facts) {
+    std::vector<std::uint32_t>& magnitudes = facts.scratch;
+    resize_amply(magnitudes, facts.values.size());
+    std::transform(facts.values.begin(), facts.values.end(), magnitudes.begin(), magnitude);
     const std::uint32_t least = kth_largest(magnitudes, k, threshold);
     std::size_t ties_left = k - static_cast<std::size_t>(std::count_if(
-                                    scale.values.begin(), scale.values.end(),
+                                    facts.values.begin(), facts.values.end(),
                                     [least](float value) { return magnitude(value) > least; }));
-    filter(scale, [&](std::uint32_t, float value) {
+    filter(facts, [&](std::uint32_t, float value) {
       const bool is_kept_tie = magnitude(value) == least && ties_left > 0;
       ties_left -= is_kept_tie ? 1 : 0;
       return is_kept_tie || magnitude(value) > least;
@@ -149,17 +149,17 @@ class TopK final : public Sparsifier {
   }
 
   // All that is not zero is kept already: the first zeros make up the number.
-  static void add_zeros(std::span<const float> tensor, std::size_t k, Scale& scale) {
-    std::size_t zeros_left = k - scale.indices.size();
-    scale.indices.clear();
-    scale.values.clear();
+  static void add_zeros(std::span<const float> tensor, std::size_t k, Scale::Facts& facts) {
+    std::size_t zeros_left = k - facts.indices.size();
+    facts.indices.clear();
+    facts.values.clear();
     for (std::size_t j = 0; j < tensor.size(); ++j) {
       if (magnitude(tensor[j]) == 0) {
         if (zeros_left == 0) continue;
         --zeros_left;
       }
-      scale.indices.push_back(static_cast<std::uint32_t>(j));
-      scale.values.push_back(tensor[j]);
+      facts.indices.push_back(static_cast<std::uint32_t>(j));
+      facts.values.push_back(tensor[j]);
     }
   }
 

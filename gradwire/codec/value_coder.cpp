@@ -42,7 +42,7 @@ std::size_t ValueCoder::bytes_max(std::size_t count) const {
   return entropy_ ? bytes + entropy_bytes_max(quantiser_->planes(), count) : bytes;
 }
 
-Encoded ValueCoder::encode(const Slice& slice, const Scale& scale, const Rng& rng,
+Encoded ValueCoder::encode(const Slice& slice, const Scale::Facts& facts, const Rng& rng,
                            std::span<std::byte> payload, Workspace& workspace) const {
   if (slice.count == 0) return {};
   GW_CHECK(payload.size() >= bytes_max(slice.count));
@@ -73,7 +73,7 @@ Encoded ValueCoder::encode(const Slice& slice, const Scale& scale, const Rng& rn
         const Quantiser::EncodeBlock block{.slice = slice,
                                            .offset = offset,
                                            .count = values.size(),
-                                           .scale = scale,
+                                           .facts = facts,
                                            .scales = scales,
                                            .random = random.advanced(offset),
                                            .ahead = ahead};

@@ -33,7 +33,7 @@ class ValueCoder {
   // Any `count` values, wherever in their bucket the first one lies.
   std::size_t bytes_max(std::size_t count) const;
 
-  Encoded encode(const Slice& slice, const Scale& scale, const Rng& rng,
+  Encoded encode(const Slice& slice, const Scale::Facts& facts, const Rng& rng,
                  std::span<std::byte> payload, Workspace& workspace) const;
 
   // The first value is element `phase` of its bucket.

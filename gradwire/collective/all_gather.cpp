@@ -65,19 +65,19 @@ class AllGather::Impl final : public Job {
       if (receivers_[author]) read(author, links);
       if (rank_ == hub_) send(author);  // in the order in which they are read
     }
-    for (const Way& way : ways_) links.presence.await(*way.sender);
+    for (const Outlet& outlet : outlets_) links.presence.await(*outlet.sender);
   }
 
  private:
-  // Sends what is in the store of an author to one reader.
-  struct Way {
+  // Sends the message of one author to one reader.
+  struct Outlet {
     std::size_t author = 0;
     std::unique_ptr<Sender> sender;
   };
 
   bool is_author(std::size_t rank) const { return !call_.author || *call_.author == rank; }
 
-  // The ways of an author's frames from this rank and to it.
+  // The senders and the receiver of an author's frames on this rank.
   void connect(PeerLinks& links, std::size_t author) {
     const bool sends = author == rank_ || rank_ == hub_;
     for (std::size_t reader = 0; reader < messages_.size(); ++reader) {
@@ -85,7 +85,7 @@ class AllGather::Impl final : public Job {
           reader != author && reader != rank_ && (!hub_ || rank_ == hub_ || reader == hub_);
       if (sends && is_wanted) {
         const Tag tag{.lane = Lane::up};
-        ways_.push_back({author, links.transport.sender(reader, tag, frames_.room(author))});
+        outlets_.push_back({author, links.transport.sender(reader, tag, frames_.room(author))});
       }
     }
     const std::size_t teller = hub_ && rank_ != hub_ ? *hub_ : author;
@@ -115,9 +115,9 @@ class AllGather::Impl final : public Job {
   void send(std::size_t author) {
     if (!is_author(author)) return;
     const std::size_t bytes = kFrameHeaderBytes + messages_[author].size();
-    for (const Way& way : ways_) {
-      if (way.author != author) continue;
-      way.sender->start(bytes);
+    for (const Outlet& outlet : outlets_) {
+      if (outlet.author != author) continue;
+      outlet.sender->start(bytes);
       report_.traffic.bytes_sent += bytes;
     }
   }
@@ -149,7 +149,7 @@ class AllGather::Impl final : public Job {
   FrameStore frames_;
   std::vector<std::span<const std::byte>> messages_;  // by author
   std::vector<std::unique_ptr<Receiver>> receivers_;  // by author; none for this rank
-  std::vector<Way> ways_;
+  std::vector<Outlet> outlets_;
   AllGatherCall call_;
   ExchangeReport report_;
 };

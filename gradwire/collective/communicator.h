@@ -1,10 +1,9 @@
-// Communicator: one rank's place among its peers. Owns the transport and the one progress thread,
-// which alone touches it: exchanges run there in the order in which they were started, and between
-// them it keeps telling the peers that this rank lives, however busy the caller is.
+// Communicator: connects one rank with its peers. It owns the transport and the progress thread,
+// the only thread that uses the transport. Exchanges run on that thread, in the order of their
+// starts. Between exchanges it sends signs of life to the peers, however busy the caller is.
 //
-// A peer that dies, falls silent or sends what it should not ends the communicator on every rank:
-// what is under way and whatever is started later throws PeerError, naming the first cause.
-// Thread-safe.
+// If a peer dies, stops answering or sends wrong frames, the communicator ends on all ranks: all
+// running and later calls throw PeerError, which names the first cause. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -20,7 +19,7 @@ namespace gradwire {
 
 struct CommunicatorOptions {
   std::uint64_t run = 0;  // written into every frame: frames of another run are refused
-  std::chrono::milliseconds peer_timeout{60000};  // a peer silent for longer is given up
+  std::chrono::milliseconds peer_timeout{60000};  // a peer that sends nothing for longer is lost
 };
 
 class Communicator {
@@ -28,7 +27,7 @@ class Communicator {
   // Compares version and run with all peers. Throws StartError.
   Communicator(std::unique_ptr<Transport> transport, const CommunicatorOptions& options);
 
-  // Without close() before it, the peers are told that this rank gave up.
+  // Without a close() before it, the peers see a failure of this rank.
   ~Communicator();
 
   std::size_t rank() const;
@@ -37,13 +36,13 @@ class Communicator {
   const char* transport_name() const;
   std::string address(std::size_t rank) const;
 
-  // The transport's own sum of floats, as a yardstick.
+  // The transport's own sum of floats, the baseline of benchmarks.
   void allreduce(std::span<float> values);
 
-  // Waits until all ranks are here.
+  // Waits until all ranks have called it.
   void barrier();
 
-  // The orderly end: waits until all ranks close. Afterwards nothing can be started.
+  // The orderly end: waits until all ranks call it. Later calls throw Error.
   void close();
 
   class Impl;

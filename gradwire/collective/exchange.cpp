@@ -41,7 +41,15 @@ std::vector<std::uint64_t> tensor_ids(const std::vector<TensorSize>& tensors) {
   throw Error(std::string("topology ") + name(topology) + ": " + why);
 }
 
-// What goes down when nobody says.
+// Topologies to use instead, for messages.
+std::string without_sums() {
+  return topology_names([](const TopologyTraits& traits) { return !traits.passes_sums; });
+}
+std::string with_owners() {
+  return topology_names([](const TopologyTraits& traits) { return traits.has_owners; });
+}
+
+// The downlink's codecs if none are given.
 TensorCodecs default_down(Topology topology, const TensorCodecs& up) {
   return traits_of(topology).has_downlink ? up : TensorCodecs(make_plain_codec());
 }
@@ -52,8 +60,7 @@ void check_mixed(const ExchangeOptions& options, const MethodExchangeOptions& me
   GW_CHECK(method.each.size() == tensors);
   if (traits_of(topology).passes_sums) {
     refuse(topology,
-           "tensors with codecs of their own cannot be summed on the way; take scatter, "
-           "server or gather");
+           "tensors with different codecs cannot be summed at the hops; use " + without_sums());
   }
 }
 
@@ -62,29 +69,29 @@ void check_options(const ExchangeOptions& options, const MethodExchangeOptions& 
   const bool has_down = options.down && !options.down->is_plain();
   const TopologyTraits& traits = traits_of(topology);
   if (!traits.has_downlink && has_down) {
-    refuse(topology, "there is no way down that " + options.down->spec() +
-                         " could be for; leave it out, or take scatter or server");
+    refuse(topology, "there is no downlink for " + options.down->spec() +
+                         "; leave it out, or use " + with_owners());
   }
   if (!traits.passes_sums) return;
   if (method.keeps_uploads) {
     refuse(topology,
-           "nobody there sees a rank's own message, so none can be used again; take "
-           "scatter, server or gather");
+           "no rank sees the message of another, so none can be reused; use " + without_sums());
   }
   if (method.is_ported && !options.up->summable_from()) {
     refuse(topology, options.up->spec() +
-                         " is rounded again at every hop, so a rank has no message of its own that "
-                         "a memory could follow; take scatter, server or gather");
+                         " is rounded again at every hop, so a rank has no message of its own for "
+                         "an error memory; use " +
+                         without_sums());
   }
   if (options.up->summable_from()) {
     if (has_down) {
       refuse(topology, "sums of " + options.up->spec() +
-                           " go round as they are, so there is no downlink for " +
-                           options.down->spec() + "; leave it out, or take scatter");
+                           " are passed on exactly, so there is no downlink for " +
+                           options.down->spec() + "; leave it out, or use " + with_owners());
     }
   } else if (options.up->guarantee(elements).kind != Guarantee::Kind::unbiased) {
-    refuse(topology, options.up->spec() +
-                         " has a bias, which would add up at every hop; take scatter or gather");
+    refuse(topology, options.up->spec() + " has a bias, which would add up at every hop; use " +
+                         without_sums());
   }
 }
 

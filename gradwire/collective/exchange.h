@@ -1,9 +1,9 @@
-// Exchange: the compressed mean of a list of tensors over all ranks, the one primitive that carries
-// every method. Every rank gives its values; every rank gets the bit-identical mean, and can walk
+// Exchange: the compressed mean of a list of tensors over all ranks. All methods are built on it.
+// Each rank passes its values, and all ranks get the same mean, bit for bit. A rank can then read
 // its own message as it was sent.
 //
-// An exchange is made once for a list of tensors, in the same order on all ranks, and started again
-// and again: it owns its buffers, and steady work does not allocate. The work runs on the
+// An exchange is made once for a list of tensors, in the same order on all ranks, and started at
+// every step. It owns its buffers, and later steps do not allocate. The work runs on the
 // communicator's progress thread.
 #pragma once
 
@@ -36,28 +36,27 @@ struct TensorPiece {
 
 struct ExchangeOptions {
   std::shared_ptr<const Codec> up = {};
-  std::shared_ptr<const Codec> down = {};  // null: as up, where the topology has a downlink
+  std::shared_ptr<const Codec> down = {};  // null: the same as up, if the topology has one
 
   Topology topology = Topology::automatic;
-  std::size_t server = 0;          // its rank, where the topology has a server
-  bool server_contributes = true;  // false: it only averages, and gives no values
-  std::uint64_t seed = 0;          // of all random numbers; the same on all ranks
-  std::size_t segment_elements_max =
-      0;  // that travel as one frame; 0: chosen by the number of elements
+  std::size_t server = 0;                // its rank, where the topology has a server
+  bool server_contributes = true;        // false: it only averages, and has no values
+  std::uint64_t seed = 0;                // of all random numbers; the same on all ranks
+  std::size_t segment_elements_max = 0;  // of one frame; 0: chosen from the number of elements
 };
 
 struct ExchangeCall {
   std::uint64_t step = 0;
   float weight = 1;  // of this rank's values in the mean, such as its batch size
 
-  // One span for each tensor. Values and mean may be the same memory, unless the own message is to
-  // be compared with the values afterwards. A server that does not contribute gives empty spans.
+  // One span for each tensor. Values and means may be the same memory, unless the values are needed
+  // later. A server that does not contribute passes no values.
   std::span<const std::span<const float>> values = {};
   std::span<const std::span<float>> means = {};
 };
 
 struct ExchangeReport {
-  // Some rank met a NaN or an infinity. All ranks see the same; nothing may be committed.
+  // A rank met a NaN or an infinity. All ranks see the same flag, and must not use the means.
   bool poisoned = false;
   Traffic traffic = {};
   Phases phases = {};
@@ -68,13 +67,13 @@ class Exchange {
   virtual ~Exchange() = default;
 
   virtual Topology topology() const = 0;
-  virtual const Codec& up(std::size_t tensor) const = 0;  // the uplink's
+  virtual const Codec& up(std::size_t tensor) const = 0;  // the codec of the uplink
 
-  // Returns at once. What the call points to must stay until finish() returns. Throws Error for
-  // spans that do not fit the tensors, for a weight that is no number from 0 on, and where the last
-  // call was not finished.
+  // Returns at once. The memory of the spans must stay valid until finish() returns. Throws Error
+  // for spans of other sizes than the tensors, for a negative weight or a NaN, and if the last call
+  // was not finished.
   virtual void start(const ExchangeCall& call) = 0;
-  // Waits for the call that was started. Throws PeerError, and Error where none was.
+  // Waits for the started call. Throws PeerError, and Error if none was started.
   virtual ExchangeReport finish() = 0;
 
   ExchangeReport run(const ExchangeCall& call) {
@@ -82,15 +81,15 @@ class Exchange {
     return finish();
   }
 
-  // What this rank sent in the last exchange, piece by piece in the order of the elements: payloads
-  // of the uplink's codec, to be decoded by it. Throws Error on a ring that rounds on the way,
-  // where a rank has no message of its own.
+  // Visits the message that this rank sent in the last exchange, piece by piece in the order of the
+  // elements. The payloads are of the uplink's codec. Throws Error on a ring that rounds at every
+  // hop: there a rank has no message of its own.
   using Visitor = std::function<void(const TensorPiece& piece, std::span<const std::byte> payload)>;
   virtual void walk_own(const Visitor& visit) const = 0;
 };
 
-// Compares everything that must be the same with all peers. Throws StartError where something is
-// not, and Error for options that make no sense together.
+// All ranks call it, and compare tensors and options. Throws StartError if ranks differ, and Error
+// for options that contradict one another.
 std::unique_ptr<Exchange> make_exchange(Communicator& communicator, std::vector<TensorSize> tensors,
                                         const ExchangeOptions& options);
 

@@ -81,8 +81,8 @@ class TamperingTransport final : public Transport {
   std::map<std::size_t, std::vector<Bytes>> sent_;  // by peer
 };
 
-// A way on which frames travel, and the codec that they are in.
-struct Way {
+// Frames of one lane of a topology, in one codec.
+struct FrameRoute {
   Topology topology;
   Lane lane;
   const char* codec;
@@ -92,7 +92,7 @@ constexpr std::size_t kRanks = 3;
 constexpr std::size_t kCulprit = 1;
 constexpr std::uint64_t kSteps = 3;
 
-constexpr Way kWays[] = {
+constexpr FrameRoute kRoutes[] = {
     {Topology::scatter, Lane::up, "natural"},
     {Topology::scatter, Lane::down, "natural"},
     {Topology::server, Lane::up, "natural"},
@@ -111,7 +111,7 @@ struct Ending {
 // A few steps, in which rank 1 tampers with what it sends. All ranks have to end within the time
 // that a silent peer is given, though here nobody is silent. Every run has values of its own:
 // memory that still holds the frames of an earlier one would make a frame whole that was cut short.
-std::vector<Ending> run_tampered(const Way& way, const Tamper& tamper) {
+std::vector<Ending> run_tampered(const FrameRoute& route, const Tamper& tamper) {
   static std::size_t runs = 0;
   const std::size_t first_rank = ++runs * kRanks;
   InProcessWorld world(kRanks);
@@ -119,7 +119,7 @@ std::vector<Ending> run_tampered(const Way& way, const Tamper& tamper) {
   run_ranks(kRanks, [&](std::size_t rank) {
     std::unique_ptr<Transport> transport = world.join(rank);
     if (rank == kCulprit) {
-      transport = std::make_unique<TamperingTransport>(std::move(transport), way.lane, tamper);
+      transport = std::make_unique<TamperingTransport>(std::move(transport), route.lane, tamper);
     }
     Communicator communicator(std::move(transport), {.run = 7, .peer_timeout = 2s});
     const std::vector<TensorSize> shapes = {{"weights", 3000}, {"bias", 10}};
@@ -127,7 +127,7 @@ std::vector<Ending> run_tampered(const Way& way, const Tamper& tamper) {
     try {
       const auto exchange = make_exchange(
           communicator, shapes,
-          {.up = make_codec(way.codec), .topology = way.topology, .segment_elements_max = 512});
+          {.up = make_codec(route.codec), .topology = route.topology, .segment_elements_max = 512});
       for (std::uint64_t step = 0; step < kSteps; ++step) exchange->run(tensors.call(step));
       communicator.close();
     } catch (const PeerError& error) {
@@ -171,16 +171,16 @@ std::function<void(Bytes&)> with_parcel(const std::function<void(Bytes&)>& chang
 
 void flip(Bytes& bytes, std::size_t at) { bytes[at] ^= std::byte{0x10}; }
 
-std::string text(const Way& way) {
-  return std::string(name(way.topology)) + " lane " + std::to_string(static_cast<int>(way.lane)) +
-         ' ' + way.codec;
+std::string text(const FrameRoute& route) {
+  return std::string(name(route.topology)) + " lane " +
+         std::to_string(static_cast<int>(route.lane)) + ' ' + route.codec;
 }
 
 // All ranks name the culprit, and the first of the reasons that fits.
-void expect_refused(const Way& way, const Tamper& tamper, const std::string& reason) {
-  SCOPED_TRACE(text(way) + ": " + reason);
+void expect_refused(const FrameRoute& route, const Tamper& tamper, const std::string& reason) {
+  SCOPED_TRACE(text(route) + ": " + reason);
   const auto start = std::chrono::steady_clock::now();
-  for (const Ending& ending : run_tampered(way, tamper)) {
+  for (const Ending& ending : run_tampered(route, tamper)) {
     EXPECT_EQ(ending.rank, kCulprit) << ending.what;
     EXPECT_NE(ending.what.find("lost rank 1 (thread 1) at step "), std::string::npos)
         << ending.what;
@@ -190,39 +190,39 @@ void expect_refused(const Way& way, const Tamper& tamper, const std::string& rea
 }
 
 TEST(FrameFaultsThread, UntamperedFramesPass) {
-  for (const Way& way : kWays) {
-    SCOPED_TRACE(text(way));
+  for (const FrameRoute& route : kRoutes) {
+    SCOPED_TRACE(text(route));
     std::atomic<std::size_t> frames = 0;
-    const auto endings = run_tampered(way, [&](Bytes&, std::span<const Bytes>) { ++frames; });
+    const auto endings = run_tampered(route, [&](Bytes&, std::span<const Bytes>) { ++frames; });
     for (const Ending& ending : endings) EXPECT_EQ(ending.what, "");
     EXPECT_GE(frames, 2 * kSteps);
   }
 }
 
 TEST(FrameFaultsThread, FlippedBitIsRefusedByTheChecksum) {
-  for (const Way& way : kWays) {
+  for (const FrameRoute& route : kRoutes) {
     const auto in_payload = [](Bytes& frame) { flip(frame, frame.size() - 1); };
-    expect_refused(way, nth(0, in_payload), "checksum");
-    expect_refused(way, nth(2, in_payload), "checksum");
-    expect_refused(way, nth(1, [](Bytes& frame) { flip(frame, kFrameHeaderBytes); }), "checksum");
-    expect_refused(way, nth(1, [](Bytes& frame) { flip(frame, 16); }), "checksum");  // step
-    expect_refused(way, nth(1, [](Bytes& frame) { flip(frame, 72); }), "checksum");  // itself
+    expect_refused(route, nth(0, in_payload), "checksum");
+    expect_refused(route, nth(2, in_payload), "checksum");
+    expect_refused(route, nth(1, [](Bytes& frame) { flip(frame, kFrameHeaderBytes); }), "checksum");
+    expect_refused(route, nth(1, [](Bytes& frame) { flip(frame, 16); }), "checksum");  // step
+    expect_refused(route, nth(1, [](Bytes& frame) { flip(frame, 72); }), "checksum");  // itself
   }
 }
 
 TEST(FrameFaultsThread, WhatIsNoFrameIsRefused) {
-  for (const Way& way : kWays) {
-    expect_refused(way, nth(0, [](Bytes& frame) { flip(frame, 0); }), "magic");
-    expect_refused(way, nth(0, [](Bytes& frame) { flip(frame, 4); }), "version");
-    expect_refused(way, nth(0, [](Bytes& frame) { flip(frame, 6); }), "flag");
-    expect_refused(way, nth(0, [](Bytes& frame) { flip(frame, 36); }), "reserved");
+  for (const FrameRoute& route : kRoutes) {
+    expect_refused(route, nth(0, [](Bytes& frame) { flip(frame, 0); }), "magic");
+    expect_refused(route, nth(0, [](Bytes& frame) { flip(frame, 4); }), "version");
+    expect_refused(route, nth(0, [](Bytes& frame) { flip(frame, 6); }), "flag");
+    expect_refused(route, nth(0, [](Bytes& frame) { flip(frame, 36); }), "reserved");
   }
 }
 
 TEST(FrameFaultsThread, FrameCutShortIsRefused) {
-  for (const Way& way : kWays) {
+  for (const FrameRoute& route : kRoutes) {
     // What is behind a short message in its memory is from before, and does not pass for its end.
-    expect_refused(way, nth(0, [](Bytes& frame) { frame.resize(frame.size() - 20); }),
+    expect_refused(route, nth(0, [](Bytes& frame) { frame.resize(frame.size() - 20); }),
                    "a frame from it was refused");
   }
 }
@@ -230,32 +230,32 @@ TEST(FrameFaultsThread, FrameCutShortIsRefused) {
 // The transfer itself fails, and the peer gets its second to explain: so only where ways differ
 // most.
 TEST(FrameFaultsThread, MessageLongerThanItsMemoryIsRefused) {
-  for (const Way& way : {kWays[0], kWays[3], kWays[4]}) {
+  for (const FrameRoute& route : {kRoutes[0], kRoutes[3], kRoutes[4]}) {
     const auto too_long = [](Bytes& frame) { frame.resize(frame.size() + 10000); };
-    expect_refused(way, nth(0, too_long), "longer than the memory for it");
+    expect_refused(route, nth(0, too_long), "longer than the memory for it");
   }
 }
 
 TEST(FrameFaultsThread, LateFrameIsRefused) {
-  for (const Way& way : kWays) {
+  for (const FrameRoute& route : kRoutes) {
     // The frame of an earlier step in the place of a later one's.
     const Tamper earlier_step = [](Bytes& message, std::span<const Bytes> before) {
       const auto frame = parse_frame(message);
       if (frame->header.step == 1) message = before.front();
     };
-    expect_refused(way, earlier_step, "another step");
+    expect_refused(route, earlier_step, "another step");
     // An earlier frame of the same step again.
     const Tamper twice = [](Bytes& message, std::span<const Bytes> before) {
       if (before.size() == 1) message = before.front();
     };
-    expect_refused(way, twice, "frame that starts at another element");
+    expect_refused(route, twice, "frame that starts at another element");
   }
 }
 
 TEST(FrameFaultsThread, FrameOfSomethingElseIsRefusedThoughItsChecksumIsRight) {
-  for (const Way& way : kWays) {
+  for (const FrameRoute& route : kRoutes) {
     const auto refused = [&](const std::function<void(FrameHeader&)>& change, const char* reason) {
-      expect_refused(way, nth(1, with_header(change)), reason);
+      expect_refused(route, nth(1, with_header(change)), reason);
     };
     refused([](FrameHeader& header) { header.run = 8; }, "another run");
     refused([](FrameHeader& header) { header.step += 1; }, "another step");
@@ -273,9 +273,9 @@ TEST(FrameFaultsThread, FrameOfSomethingElseIsRefusedThoughItsChecksumIsRight) {
 }
 
 TEST(FrameFaultsThread, ParcelThatIsNoneIsRefused) {
-  for (const Way& way : kWays) {
+  for (const FrameRoute& route : kRoutes) {
     const auto refused = [&](const std::function<void(Bytes&)>& change, const char* reason) {
-      expect_refused(way, nth(0, with_parcel(change)), reason);
+      expect_refused(route, nth(0, with_parcel(change)), reason);
     };
     refused([](Bytes& parcel) { parcel.clear(); }, "parcel ends inside its head");
     refused([](Bytes& parcel) { parcel.pop_back(); }, "parcel is shorter");
@@ -297,10 +297,10 @@ std::function<void(Bytes&)> with_payload_bytes(std::size_t bytes) {
 }
 
 TEST(FrameFaultsThread, PayloadThatIsNoneNamesItsSender) {
-  for (const Way& way : kWays) {
+  for (const FrameRoute& route : kRoutes) {
     for (const std::size_t bytes : {0u, 3u, 4u, 40u, 577u}) {
-      SCOPED_TRACE(text(way) + ' ' + std::to_string(bytes));
-      for (const Ending& ending : run_tampered(way, nth(0, with_payload_bytes(bytes)))) {
+      SCOPED_TRACE(text(route) + ' ' + std::to_string(bytes));
+      for (const Ending& ending : run_tampered(route, nth(0, with_payload_bytes(bytes)))) {
         EXPECT_EQ(ending.rank, kCulprit) << ending.what;
       }
     }

@@ -1,10 +1,11 @@
-// MethodExchange: an exchange as methods use it, for the library's own use. Beyond the mean it has
-// ports, through which a method's memories see each piece while it is in the cache; codecs tensor
-// by tensor; and messages that are kept by the averaging ranks, so that a sender may let its last
-// one be used again.
+// MethodExchange: an exchange with the extras that methods need. Not installed. The extras are
+// - ports, through which a method updates its memories piece by piece, while a piece is in the
+// cache;
+// - a codec for each tensor;
+// - kept messages: averaging ranks keep the last message of each rank, so that a rank can reuse it.
 //
-// Made on all ranks at once and owned by the method. Ports are called on the communicator's
-// progress thread, everything else by one thread at a time.
+// All ranks make one at the same time, and the method owns it. Ports are called on the
+// communicator's progress thread; all other functions by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -17,26 +18,25 @@
 
 namespace gradwire {
 
-// What the owner of a chunk does between the mean and the downlink: here methods hold the memory of
-// the owner's half. Called on the progress thread.
+// The method's work on an owner, between the mean and the downlink. Called on the progress thread.
 class OwnerPort {
  public:
   virtual ~OwnerPort() = default;
 
-  // `wanted` becomes what goes down for the exact mean of what was sent. Must not change any memory
-  // yet: the exchange may still turn out to be poisoned.
+  // Writes the values that the downlink should send to `wanted`, given the exact mean of all
+  // messages. Must not change a memory yet: the exchange may still be poisoned.
   virtual void prepare(const TensorPiece& piece, std::span<const float> mean,
                        std::span<float> wanted) = 0;
 
-  // The exchange is good: all ranks got `sent` for what prepare() wanted.
+  // The exchange is not poisoned: all ranks got `sent` instead of `wanted` of prepare().
   virtual void commit(const TensorPiece& piece, std::span<const float> mean,
                       std::span<const float> sent) = 0;
 };
 
-// What this rank sent for one piece.
+// The message of this rank for one piece.
 class SentPiece {
  public:
-  // Nothing was sent: a server that only averages, or a rank that let its last message be used.
+  // No message: from a dedicated server, or from a rank whose last message is used again.
   SentPiece() = default;
   SentPiece(const Codec& codec, std::span<const std::byte> payload, Workspace& workspace)
       : codec_(&codec), payload_(payload), workspace_(&workspace) {}
@@ -55,53 +55,52 @@ class SentPiece {
   Workspace* workspace_ = nullptr;
 };
 
-// What a worker does before and after: here methods hold the memory of the worker's half. Called on
-// the progress thread, once for each piece, while the piece is in the cache.
+// The method's work on a worker, before the uplink and after the downlink. Called on the progress
+// thread, once for each piece, while the piece is in the cache.
 class WorkerPort {
  public:
   virtual ~WorkerPort() = default;
 
-  // Whether remember() needs what prepare() made. Otherwise that is not kept.
+  // Whether remember() needs the values of prepare(). Otherwise they are not kept.
   virtual bool keeps_values() const = 0;
 
-  // What the mean of a tensor is to be multiplied by.
+  // The factor of a tensor's mean.
   virtual float mean_scale(std::size_t tensor) const = 0;
 
-  // `values` becomes what is sent for the gradient; they may be the same memory. Must not change
-  // any memory yet: the exchange may still turn out to be poisoned.
+  // Writes the values to send to `values`, which may be the gradient's memory. Must not change a
+  // memory of the method yet: the exchange may still be poisoned.
   virtual void prepare(const TensorPiece& piece, std::span<const float> gradient,
                        std::span<float> values) = 0;
 
-  // The exchange is good, and this is what the rank sent of it. `values` is what prepare() made, if
-  // that is kept; they are not needed any more. `sent` may lie in the same memory.
+  // The exchange is not poisoned. `sent` is the rank's message, and `values` are those of
+  // prepare(), if keeps_values(); they may be overwritten. `sent` may be in the same memory.
   virtual void remember(const TensorPiece& piece, const SentPiece& sent,
                         std::span<float> values) = 0;
 
-  // Then: `mean` is what all ranks got, and `result` becomes the output. They may be the same
-  // memory.
+  // After remember(): writes the output to `result`, given the mean that all ranks got. They may be
+  // the same memory.
   virtual void commit(const TensorPiece& piece, std::span<const float> mean,
                       std::span<float> result) = 0;
 };
 
 struct MethodExchangeOptions {
-  // Instead of ExchangeOptions::up and ::down, a codec for each tensor, for both ways. Not where
-  // sums are passed on.
+  // A codec for each tensor, for uplink and downlink, instead of ExchangeOptions::up and ::down.
+  // Not on topologies that pass sums.
   std::vector<std::shared_ptr<const Codec>> each = {};
 
-  bool is_ported = false;      // calls have a worker's port: what came is kept for it
-  bool keeps_uploads = false;  // ranks may let their last message be used again
+  bool is_ported = false;      // calls have a worker's port; received frames are kept for it
+  bool keeps_uploads = false;  // a rank may reuse its last message
 };
 
-// What a method adds to a call.
+// The method's part of a call.
 struct MethodCall {
-  OwnerPort* owner = nullptr;  // what this rank does as an owner; null: nothing
+  OwnerPort* owner = nullptr;  // null: owners send the mean as it is
 
-  // What this rank does as a worker, if the exchange is ported. There are no ExchangeCall::values
-  // then: `means` holds the gradients, and at the end the output, which is NaN everywhere after
-  // poison.
+  // Set if the exchange is ported. Then there are no ExchangeCall::values: `means` holds the
+  // gradients, and at the end the output. The output of a poisoned exchange is NaN everywhere.
   WorkerPort* worker = nullptr;
 
-  // What this rank sent last holds again, where uploads are kept. Nothing is prepared.
+  // This rank reuses its last message; uploads must be kept. prepare() is not called.
   bool is_repeat = false;
 };
 
@@ -113,8 +112,8 @@ class MethodExchange : public Exchange {
   // The ranges that this rank averages for all; empty where there are no owners.
   virtual std::vector<TensorPiece> owned() const = 0;
 
-  // Every rank's last message, as far as this rank keeps it: for saving, and to go on from there.
-  // Between calls. Loading throws Error for bytes of another exchange.
+  // The kept messages as bytes, for checkpoints. Between calls only. Loading throws Error for bytes
+  // of another exchange.
   virtual std::size_t upload_bytes() const = 0;
   virtual std::vector<std::byte> save_uploads() const = 0;
   virtual void load_uploads(std::span<const std::byte> bytes) = 0;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "gradwire/core/check.h"
-
 namespace gradwire {
 namespace {
 

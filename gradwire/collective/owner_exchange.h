@@ -84,7 +84,7 @@ class OwnerExchange final : public ExchangeBase {
 
   // What it does as an owner, by segment of its chunk.
   std::vector<std::unique_ptr<Inbox>>
-      up_inboxes_;                     // by rank; null for itself and for who is silent
+      up_inboxes_;                     // by rank; null for itself and for a dedicated server
   std::vector<ParcelReader> parcels_;  // by rank
   std::vector<Scale> part_scales_;     // of the means, by part of its chunk
   ChunkArray own_means_;               // with a worker's port, whose memory is not free for them

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "gradwire/core/check.h"
 #include "gradwire/kernel/floats.h"
 #include "gradwire/kernel/sums.h"
 
@@ -249,7 +248,7 @@ std::size_t RingExchange::sum_payload(std::span<const std::byte> own,
     scale_by(call().weight, floats);
   } else {
     if (came->size() != own.size() || !std::equal(own.begin(), own.begin() + from, came->begin())) {
-      links().presence.fail(rank_behind(1), "its sum is of other places than this rank's");
+      links().presence.fail(rank_behind(1), "its sum has other indices than this rank's");
     }
     std::copy(came->begin(), came->end(), sum.begin());
     kernel::add_weighted(as_floats(own.subspan(from)), call().weight, floats, {});

@@ -78,7 +78,7 @@ Topology topology_of(std::string_view text) {
   for (const Entry& entry : kTable) {
     if (text == entry.traits.name) return entry.traits.topology;
   }
-  throw Error("there is no topology '" + std::string(text) + "': take one of " +
+  throw Error("there is no topology '" + std::string(text) + "': use one of " +
               name(Topology::automatic) + ", " + topology_names());
 }
 

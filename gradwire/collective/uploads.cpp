@@ -1,12 +1,13 @@
 #include "gradwire/collective/uploads.h"
 
 #include "gradwire/core/bytes.h"
+#include "gradwire/core/check.h"
 
 namespace gradwire {
 
 void Uploads::commit() {
   for (const Noted& noted : noted_) {
-    parcels_[noted.place].assign(noted.parcel.begin(), noted.parcel.end());
+    parcels_[noted.parcel_index].assign(noted.parcel.begin(), noted.parcel.end());
   }
   noted_.clear();
 }

@@ -1,6 +1,6 @@
-// Uploads: the last message of every rank, segment by segment, as far as this rank averages it: for
-// exchanges in which a rank may say that what it sent last holds again. Used on the progress
-// thread.
+// Uploads: the last message of each rank, for the segments that this rank averages. Lazy methods
+// need them: a rank may skip its upload, and then its last message counts again. Used on the
+// progress thread.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class Uploads {
     return parcels_[rank * segments_ + segment];
   }
 
-  // A parcel that came in this exchange. It counts from commit() on; its memory stays until then.
+  // A parcel of this exchange. commit() copies it, so its memory must stay valid until then.
   void note(std::size_t rank, std::size_t segment, std::span<const std::byte> parcel) {
     noted_.push_back({rank * segments_ + segment, parcel});
   }
@@ -32,14 +32,14 @@ class Uploads {
 
   std::size_t bytes() const;
 
-  // Everything as bytes, and back. Refuses bytes that are of other ranks or segments;
-  // `piece_counts` has the number of pieces of each segment.
+  // To and from bytes. load() refuses bytes of another number of ranks or segments; `piece_counts`
+  // has the number of pieces of each segment.
   std::vector<std::byte> save() const;
   Decoded<void> load(std::span<const std::byte> bytes, std::span<const std::size_t> piece_counts);
 
  private:
   struct Noted {
-    std::size_t place = 0;
+    std::size_t parcel_index = 0;
     std::span<const std::byte> parcel;
   };
 

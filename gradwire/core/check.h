@@ -1,5 +1,5 @@
-// GW_CHECK: a fact that our own code promises. When it does not hold there is a bug in gradwire, so
-// the program stops with the place and the fact. Input from outside is never checked with it.
+// GW_CHECK: an assertion about our own code, in all builds. If it fails there is a bug in gradwire,
+// and the program stops with the condition and the line. Never use it to check a caller's input.
 #pragma once
 
 #include <cstdio>

@@ -1,5 +1,6 @@
-// The errors that gradwire throws: the world failed (a file, an option, a peer), and the message
-// says what, where, and what to do. Bytes that we did not write never throw: see expected.h.
+// The errors that gradwire throws: external failures (files, peers) and mistakes of the caller. The
+// message says what happened, where, and what to do. Decoding of foreign bytes does not throw: see
+// expected.h.
 #pragma once
 
 #include <cstddef>

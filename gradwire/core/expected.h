@@ -1,11 +1,14 @@
-// Expected<T, E>: a value, or the reason why there is none. What decoding bytes from outside
-// returns. Hot paths return it, so neither side allocates by itself.
+// Expected<T, E>: a value, or the reason why there is none. Functions that decode bytes from
+// outside return it. Hot paths use it, so neither the value nor the reason allocates by itself.
+// Taking a value that is not there throws Error, as does taking the error of a value.
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <utility>
 #include <variant>
 
-#include "gradwire/core/check.h"
+#include "gradwire/core/error.h"
 
 namespace gradwire {
 
@@ -16,6 +19,26 @@ struct Unexpected {
 
 template <class E>
 Unexpected(E) -> Unexpected<E>;
+
+// Why bytes were refused, and where. `what` is a string literal.
+struct DecodeError {
+  const char* what = "";
+  std::size_t byte_offset = 0;
+};
+
+namespace expected_failure {
+
+template <class E>
+[[noreturn]] void no_value(const E&) {
+  throw Error("an Expected has an error instead of a value: ask has_value() first");
+}
+[[noreturn]] inline void no_value(const DecodeError& error) {
+  throw Error("the bytes were refused at byte " + std::to_string(error.byte_offset) + ": " +
+              error.what + " (ask has_value() before value())");
+}
+[[noreturn]] inline void no_error() { throw Error("an Expected with a value has no error()"); }
+
+}  // namespace expected_failure
 
 template <class T, class E>
 class [[nodiscard]] Expected {
@@ -28,11 +51,11 @@ class [[nodiscard]] Expected {
   explicit operator bool() const { return has_value(); }
 
   T& value() {
-    GW_CHECK(has_value());
+    if (!has_value()) expected_failure::no_value(*std::get_if<1>(&state_));
     return *std::get_if<0>(&state_);
   }
   const T& value() const {
-    GW_CHECK(has_value());
+    if (!has_value()) expected_failure::no_value(*std::get_if<1>(&state_));
     return *std::get_if<0>(&state_);
   }
   T& operator*() { return value(); }
@@ -41,7 +64,7 @@ class [[nodiscard]] Expected {
   const T* operator->() const { return &value(); }
 
   const E& error() const {
-    GW_CHECK(!has_value());
+    if (has_value()) expected_failure::no_error();
     return *std::get_if<1>(&state_);
   }
 
@@ -59,19 +82,13 @@ class [[nodiscard]] Expected<void, E> {
   explicit operator bool() const { return has_value(); }
 
   const E& error() const {
-    GW_CHECK(failed_);
+    if (!failed_) expected_failure::no_error();
     return error_;
   }
 
  private:
   bool failed_ = false;
   E error_{};
-};
-
-// Why bytes were refused, and where. `what` is a string literal.
-struct DecodeError {
-  const char* what = "";
-  std::size_t byte_offset = 0;
 };
 
 template <class T>

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "gradwire/core/error_test_support.h"
+
 namespace gradwire {
 namespace {
 
@@ -23,6 +25,14 @@ TEST(Expected, OfNothingStillTellsTheReason) {
   const Decoded<void> failure = Unexpected{DecodeError{"bad", 1}};
   ASSERT_FALSE(failure);
   EXPECT_STREQ(failure.error().what, "bad");
+}
+
+TEST(Expected, AbsentValuesAndErrorsAreCallersMistakes) {
+  const Decoded<int> failure = Unexpected{DecodeError{"too short", 7}};
+  EXPECT_EQ(error_of([&] { failure.value(); }),
+            "the bytes were refused at byte 7: too short (ask has_value() before value())");
+  EXPECT_EQ(error_of([] { Decoded<int>(3).error(); }), "an Expected with a value has no error()");
+  EXPECT_EQ(error_of([] { Decoded<void>().error(); }), "an Expected with a value has no error()");
 }
 
 }  // namespace

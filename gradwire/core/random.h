@@ -1,5 +1,5 @@
-// Random numbers addressed by element, so that a number depends on what it is for and never on who
-// draws it or in which order. Stateless; safe from any thread.
+// Random numbers that are addressed by element. A number depends only on its address, never on the
+// thread that draws it or on the order of draws. Stateless; safe from any thread.
 //
 // A number is named by (seed, rank, step, tensor, purpose, stage, element). Everything but the
 // element is hashed once into a RandomStream; the element then costs two multiplications.
@@ -23,9 +23,9 @@ struct RandomStream {
 
   constexpr std::uint32_t at(std::uint32_t element) const { return mix(offset + element * step); }
 
-  // A bijection of 32 bits: x (2x + c) is one for every odd c, and two of them with a shift between
-  // leave no trace of x being a counter, not even of one that counts by 1. (Linear multipliers in
-  // their place do.) The high bits are the good ones: take what you need from the top.
+  // A bijection of 32-bit numbers: x (2x + c) is one for every odd c. Two of them, with a shift
+  // between, hide that x is a counter, even one that counts by 1; multiplications by constants
+  // would not. The high bits are the most random: use bits from the top.
   static constexpr std::uint32_t mix(std::uint32_t x) {
     x *= 2 * x + kOdd1;
     x ^= x >> 13;
@@ -37,10 +37,11 @@ struct RandomStream {
   static constexpr std::uint32_t kOdd2 = 0x846ca68bu;
 };
 
-// What a draw is for. Part of the address, so that draws for different ends are independent.
+// The purpose of a draw. It is part of the address, so draws for different purposes are
+// independent.
 enum class Purpose : std::uint32_t { uplink = 1, downlink = 2, hop = 3, data = 4 };
 
-// Names all random numbers that one tensor needs in one exchange.
+// The address of all random numbers of one tensor in one exchange.
 struct Rng {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;

@@ -8,7 +8,8 @@ namespace gradwire {
 
 // Bytes of one rank, frame headers included.
 struct Traffic {
-  std::uint64_t message_bytes = 0;  // the rank's own message, counted once however often it is sent
+  std::uint64_t message_bytes =
+      0;  // the rank's own message, counted once even if it is sent to several peers
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
 
@@ -21,12 +22,12 @@ struct Traffic {
   bool operator==(const Traffic&) const = default;
 };
 
-// Where the time of one rank goes. Encoding, exchanging and decoding overlap with computing, so the
-// phases may add up to more than the clock on the wall shows.
+// The time of one rank, by phase. Encoding, exchanging and decoding overlap with computing, so the
+// sum of the phases may exceed the wall-clock time.
 struct Phases {
   double compute_seconds = 0;  // gradients and the model's update; 0 where nothing is trained
   double encode_seconds = 0;
-  double exchange_seconds = 0;  // waiting for peers, and all that is neither encoding nor decoding
+  double exchange_seconds = 0;  // the rest of the exchange: mostly waiting for peers
   double decode_seconds = 0;
 
   Phases& operator+=(const Phases& other) {

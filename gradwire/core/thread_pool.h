@@ -1,5 +1,5 @@
-// A fixed set of threads that share loops. The calling thread takes part, so a pool of one has no
-// threads of its own. Owns its threads; run() may be called from one thread at a time.
+// A fixed set of threads that share the iterations of loops. The calling thread takes part, so a
+// pool of one starts no threads. Owns its threads; run() may be called from one thread at a time.
 #pragma once
 
 #include <condition_variable>
@@ -13,7 +13,7 @@ namespace gradwire {
 
 class ThreadPool {
  public:
-  // Throws Error if the machine does not give that many.
+  // Throws Error if the system cannot start that many threads.
   explicit ThreadPool(std::size_t threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -22,7 +22,7 @@ class ThreadPool {
   std::size_t threads() const { return workers_.size() + 1; }
 
   // Calls task(i, thread) for every i < count, each once, thread < threads(), and returns when all
-  // are done. If tasks throw, the first exception is thrown here after the others have ended.
+  // are done. If tasks throw, the first exception is thrown here after all tasks have ended.
   void run(std::size_t count, const std::function<void(std::size_t, std::size_t)>& task);
 
  private:

@@ -1,12 +1,12 @@
-// UsageError: a call that cannot be served as it was made.
+// UsageError: wrong use of the program.
 #pragma once
 
 #include "gradwire/core/error.h"
 
 namespace gradwire {
 
-// The caller's arguments are fine one by one but make no sense together, or not here. The program
-// ends with exit code 2.
+// Options that are valid one by one but contradict one another or the environment. The program ends
+// with exit code 2.
 class UsageError : public Error {
  public:
   using Error::Error;

@@ -54,7 +54,7 @@ AtomicFile::AtomicFile(const fs::path& target) : target_(resolved_target(target)
   std::error_code error;
   const fs::file_status status = fs::status(target_, error);
   if (fs::exists(status) && !fs::is_regular_file(status)) {
-    fail_file(target_, "is no regular file, so it cannot be replaced");
+    fail_file(target_, "is not a regular file, so it cannot be replaced");
   }
   fs::path temporary;
   descriptor_ = open_temporary(target_, temporary);

@@ -83,8 +83,8 @@ TEST(AtomicFile, RefusesWhatIsNoRegularFile) {
   const auto message = [](const std::filesystem::path& path) {
     return message_of<FileError>([&] { AtomicFile file(path); });
   };
-  EXPECT_EQ(message("/dev/null"), "/dev/null: is no regular file, so it cannot be replaced");
-  EXPECT_NE(message(directory / "").find("is no regular file"), std::string::npos);
+  EXPECT_EQ(message("/dev/null"), "/dev/null: is not a regular file, so it cannot be replaced");
+  EXPECT_NE(message(directory / "").find("is not a regular file"), std::string::npos);
   std::filesystem::create_symlink("nowhere", directory / "link");
   EXPECT_NE(message(directory / "link").find("leads nowhere"), std::string::npos);
 }

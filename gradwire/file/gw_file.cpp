@@ -66,7 +66,7 @@ class FrameEncoder {
     const Encoded encoded = codec_.encode(scale_, range, rng_, payload, workspace);
     const FrameHeader header{.exchange = static_cast<std::uint32_t>(index),
                              .direction = Direction::up,
-                             .poison = !encoded.finite || !scale_.finite,
+                             .poison = !encoded.finite || !scale_.is_finite(),
                              .codec_fingerprint = codec_fingerprint_,
                              .first_element = segment.first,
                              .element_count = segment.elements};

@@ -1,6 +1,6 @@
-// .gw files: a tensor as encoded frames, with the spec that decodes them and perhaps a shape
-// (gw_format.h). Everything throws FileError with the path, and for bad bytes with the offset and
-// the reason. The threads are the pool's.
+// .gw files: a tensor as encoded frames, with the spec of their codec and an optional shape
+// (gw_format.h). All functions throw FileError with the path, and for bad bytes with the offset and
+// the reason. Work is divided among the threads of the pool.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,7 @@
 
 namespace gradwire {
 
-// A file that parses and whose codec is known. The view points into the bytes, which stay where
-// they are when the GwFile is moved.
+// A file that was parsed, and its codec. The view points into the bytes; a GwFile can be moved.
 struct GwFile {
   std::filesystem::path path;
   std::vector<std::byte> bytes;
@@ -26,13 +25,13 @@ struct GwFile {
 };
 
 GwFile read_gw(const std::filesystem::path& path);
-// The same for bytes in memory; errors call them by this name.
+// The same for bytes in memory. Errors use the name.
 GwFile parse_gw_file(const std::filesystem::path& name, std::vector<std::byte> bytes);
 
 Tensor decode_gw(const GwFile& file, ThreadPool& pool);
 
-// The file appears whole or not at all. Its bytes depend on the tensor, the codec and the seed, and
-// not on the number of threads.
+// Writes the whole file or nothing. Its bytes depend on the tensor, the codec and the seed, but not
+// on the number of threads.
 void write_gw(const std::filesystem::path& path, const Tensor& tensor, const Codec& codec,
               std::uint64_t seed, ThreadPool& pool);
 // The same bytes in memory.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 
+#include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 #include "gradwire/file/test_directory.h"
 #include "gtest/gtest.h"

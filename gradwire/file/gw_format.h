@@ -1,6 +1,6 @@
-// The bytes of a .gw file: a header with the codec's spec and perhaps a shape, then frames that
-// cover the tensor in order. Pure functions on bytes; gw_file.h puts them on disk. The layout is
-// specified in docs/wire_format.md.
+// The bytes of a .gw file: a header with the codec's spec and an optional shape, then frames that
+// cover the tensor in order. Pure functions on bytes; gw_file.h reads and writes files.
+// docs/wire_format.md specifies the layout.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace gradwire {
 
 inline constexpr std::uint16_t kGwVersion = 1;
 
-// What a file may claim. Sparse payloads are small for many elements, so the size of a file does
-// not bound its elements; these do.
+// Limits of a file. The number of elements needs a limit of its own: a small sparse payload may
+// have many elements.
 inline constexpr std::uint64_t kGwElementsMax = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t kGwFrameElementsMax = std::uint64_t{1} << 24;
 
@@ -38,17 +38,16 @@ struct GwFrame {
   Frame frame;
 };
 
-// What a file says. Its spec and payloads point into the file's bytes. The frames cover all
-// elements in order; the payloads have not been decoded, and each may still be refused by its
-// codec.
+// The contents of a file. The spec and the payloads point into the file's bytes. The frames cover
+// all elements in order. Payloads are not decoded yet, so the codec may still refuse one.
 struct GwView {
   GwHeader header;
   std::size_t header_bytes = 0;
   std::vector<GwFrame> frames;
 };
 
-// Total: any bytes give a view or a reason. Allocates in proportion to the bytes there are, never
-// to what they claim.
+// Accepts any bytes, and returns a view or a reason. Allocates in proportion to the number of
+// bytes, whatever sizes they claim.
 Decoded<GwView> parse_gw(std::span<const std::byte> bytes);
 
 }  // namespace gradwire

@@ -1,5 +1,5 @@
-// NumPy's .npy format, as far as gradients need it: little-endian float32 in C order. Versions 1.0,
-// 2.0 and 3.0 are read, 1.0 is written. Pure functions on bytes.
+// The part of NumPy's .npy format that gradients need: little-endian float32 in C order.
+// Versions 1.0, 2.0 and 3.0 are read, 1.0 is written. Pure functions on bytes.
 //
 //   "\x93NUMPY", version (2 bytes), header length (2 bytes; 4 from version 2.0 on),
 //   header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, padded with spaces and a

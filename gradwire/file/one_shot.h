@@ -1,6 +1,6 @@
-// Values to bytes and back in one call. The bytes are those of a .gw file (docs/wire_format.md):
-// they carry the spec that decodes them and a checksum. Single-threaded pure functions; programs
-// that encode at every step use Codec.
+// Encodes values, or decodes bytes, in one call. The bytes are those of a .gw file
+// (docs/wire_format.md): they contain the spec and a checksum. Single-threaded pure functions.
+// Programs that encode at every step should use Codec.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 
 namespace gradwire {
 
-// The seed is that of codecs which round at random. Throws SpecError.
+// `seed` is for codecs that use random numbers. Throws SpecError.
 std::vector<std::byte> encode(std::string_view spec, std::span<const float> values,
                               std::uint64_t seed = 0);
 
-// Takes any bytes. Throws FileError, with the offset and the reason, for bytes that encode() cannot
-// have made.
+// Accepts any bytes. Throws FileError with the offset and the reason if they are not the result of
+// encode().
 std::vector<float> decode(std::span<const std::byte> bytes);
 
 }  // namespace gradwire

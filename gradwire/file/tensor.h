@@ -1,4 +1,4 @@
-// Tensor: what a file holds, as values in C order and perhaps a shape. Value type.
+// Tensor: the values of a file in C order, and an optional shape. Value type.
 #pragma once
 
 #include <cstddef>

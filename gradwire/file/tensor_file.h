@@ -1,4 +1,4 @@
-// Tensors in files that other programs understand: .f32 (raw little-endian floats, no shape) and
+// Tensors in files of common formats: .f32 (raw little-endian floats, no shape) and
 // .npy (NumPy). The extension decides. Everything throws FileError.
 #pragma once
 
@@ -10,10 +10,10 @@ namespace gradwire {
 
 Tensor read_tensor(const std::filesystem::path& path);
 
-// The file appears whole or not at all. An .npy of a tensor without a shape has one dimension.
+// Writes the whole file or nothing. A tensor without a shape gives an .npy of one dimension.
 void write_tensor(const std::filesystem::path& path, const Tensor& tensor);
 
-// Refuses a path that write_tensor would refuse by its name, before the work of making the tensor.
+// Throws if write_tensor would refuse the extension of the path. Call it before a long computation.
 void check_tensor_path(const std::filesystem::path& path);
 
 }  // namespace gradwire

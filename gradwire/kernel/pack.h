@@ -1,11 +1,12 @@
 // Packing of one-byte symbols into fewer bits, and back, a block at a time.
 //
 // A symbol of b bits is cut into fields of 4, 2 and 1 bits (those that add up to b), lowest bits
-// first, and each field has a part of its own. With n symbols, a part of w-bit fields has
-// m = ceil(n w / 8) bytes. For w = 4 and 2, byte i holds the fields of symbols i, i + m, i + 2m,
-// ... from its low bits up; for w = 1, byte i holds symbols 8i to 8i + 7. Trits lie five to a byte:
-// byte i is t(i) + 3 t(i+m) + 9 t(i+2m) + 27 t(i+3m) + 81 t(i+4m), m = ceil(n / 5). So every
-// machine packs in whole vectors, whatever their width.
+// first. Fields of the same width are stored together, in one part. With n symbols, a part of w-bit
+// fields has m = ceil(n w / 8) bytes. For w = 4 and 2, byte i holds the fields of symbols i, i + m,
+// i + 2m,
+// ... from its low bits up; for w = 1, byte i holds symbols 8i to 8i + 7. A byte holds five trits:
+// byte i is t(i) + 3 t(i+m) + 9 t(i+2m) + 27 t(i+3m) + 81 t(i+4m), m = ceil(n / 5). With
+// this order, machines can pack whole vectors of any width.
 #pragma once
 
 #include "gradwire/kernel/block.h"
@@ -23,7 +24,7 @@ constexpr std::size_t packed_bytes(std::size_t n, unsigned bits) {
 
 constexpr std::size_t packed_trit_bytes(std::size_t n) { return (n + 4) / 5; }
 
-// The n symbols use `bits` bits each, 1 to 7; what lies behind them is overwritten.
+// The n symbols use `bits` bits each, 1 to 7; the rest of the block is overwritten.
 void pack_bits(SymbolBlock symbols, std::size_t n, unsigned bits, SymbolBlock packed);
 void unpack_bits(ConstSymbolBlock packed, std::size_t n, unsigned bits, SymbolBlock symbols);
 

@@ -1,6 +1,6 @@
-// Products of matrices, for convolutions: rows of a matrix may overlap, as those of a signal do
-// that a kernel passes over. Every element of the result is one sum in the order of the inner
-// index: vectors hold neighbouring columns, so that their width does not change a bit. Pure
+// Products of matrices, for convolutions. Rows of the left matrix may overlap: with strides, a
+// signal is the matrix of its windows. Each element of the result is one sum in the order of the
+// inner index. Vectors hold neighbouring columns, so their width does not change the result. Pure
 // functions.
 #pragma once
 
@@ -34,7 +34,7 @@ struct ProductMatrix {
   std::size_t stride = 0;
 };
 
-// out += left right. `out` overlaps neither of them.
+// out += left * right. `out` must not overlap the others.
 void add_product(const ProductSize& size, const LeftMatrix& left, const RightMatrix& right,
                  const ProductMatrix& out);
 

@@ -14,7 +14,7 @@ namespace gradwire::kernel::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR
 using scalar::select_above;
-using scalar::select_places;
+using scalar::select_drawn;
 #else
 
 // Without branches: at one per cent, whether a vector has a hit is too hard to predict.
@@ -37,11 +37,11 @@ std::size_t select_above(std::span<const float> values, std::uint32_t threshold,
   return static_cast<std::size_t>(out - indices.data());
 }
 
-std::size_t select_places(RandomStream places, std::uint32_t last, std::size_t count,
-                          std::uint32_t first_index, std::span<std::uint32_t> indices) {
+std::size_t select_drawn(RandomStream draws, std::uint32_t last, std::size_t count,
+                         std::uint32_t first_index, std::span<std::uint32_t> indices) {
   const U32 d;
   const VU vlast = hn::Set(d, last);
-  RandomVectors random(places, 0);
+  RandomVectors random(draws, 0);
   std::size_t found = 0;
   std::size_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
@@ -53,7 +53,7 @@ std::size_t select_places(RandomStream places, std::uint32_t last, std::size_t c
   }
   for (; i < count; ++i) {
     const auto j = static_cast<std::uint32_t>(i);
-    if (places.at(j) <= last) indices[found++] = first_index + j;
+    if (draws.at(j) <= last) indices[found++] = first_index + j;
   }
   return found;
 }
@@ -67,7 +67,7 @@ HWY_AFTER_NAMESPACE();
 namespace gradwire::kernel {
 
 HWY_EXPORT(select_above);
-HWY_EXPORT(select_places);
+HWY_EXPORT(select_drawn);
 
 std::size_t select_above(std::span<const float> values, std::uint32_t threshold,
                          std::uint32_t first_index, std::span<std::uint32_t> indices,
@@ -76,10 +76,10 @@ std::size_t select_above(std::span<const float> values, std::uint32_t threshold,
   return HWY_DYNAMIC_DISPATCH(select_above)(values, threshold, first_index, indices, ahead);
 }
 
-std::size_t select_places(RandomStream places, std::uint32_t last, std::size_t count,
-                          std::uint32_t first_index, std::span<std::uint32_t> indices) {
+std::size_t select_drawn(RandomStream draws, std::uint32_t last, std::size_t count,
+                         std::uint32_t first_index, std::span<std::uint32_t> indices) {
   GW_CHECK(count <= kBlockElements && indices.size() >= count + kSelectRoom);
-  return HWY_DYNAMIC_DISPATCH(select_places)(places, last, count, first_index, indices);
+  return HWY_DYNAMIC_DISPATCH(select_drawn)(draws, last, count, first_index, indices);
 }
 
 namespace scalar {
@@ -95,11 +95,11 @@ std::size_t select_above(std::span<const float> values, std::uint32_t threshold,
   return found;
 }
 
-std::size_t select_places(RandomStream places, std::uint32_t last, std::size_t count,
-                          std::uint32_t first_index, std::span<std::uint32_t> indices) {
+std::size_t select_drawn(RandomStream draws, std::uint32_t last, std::size_t count,
+                         std::uint32_t first_index, std::span<std::uint32_t> indices) {
   std::size_t found = 0;
   for (std::uint32_t j = 0; j < count; ++j) {
-    if (places.at(j) <= last) indices[found++] = first_index + j;
+    if (draws.at(j) <= last) indices[found++] = first_index + j;
   }
   return found;
 }

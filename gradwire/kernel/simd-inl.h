@@ -1,5 +1,5 @@
-// What the kernels share, compiled once for every target that Highway knows. Included by kernel
-// sources between their own target toggles, never by anybody else.
+// Code that the kernels share. It is compiled once for each Highway target. Only kernel sources
+// include it, inside their own target toggles.
 
 #if defined(GRADWIRE_KERNEL_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRADWIRE_KERNEL_SIMD_INL_H_
@@ -18,7 +18,7 @@
 #include "gradwire/core/random.h"
 #include "gradwire/kernel/block.h"
 
-// Highway's one-lane target has no use for all this: its kernels are the scalar twins.
+// Highway's one-lane target does not need this: its kernels are the scalar twins.
 #if HWY_TARGET != HWY_SCALAR
 
 HWY_BEFORE_NAMESPACE();
@@ -70,7 +70,7 @@ class RandomVectors {
   VU stride_;
 };
 
-// Asks for the part of what lies ahead that stands for elements i to i + kGroup of this block.
+// Prefetches the share of `ahead` that belongs to elements i to i + kGroup of this block.
 HWY_INLINE void prefetch(const Ahead& ahead, std::size_t i) {
   constexpr std::size_t kLineBytes = 64;
   constexpr std::size_t kLineElements = kLineBytes / sizeof(float);
@@ -152,7 +152,7 @@ HWY_INLINE VU load_signs(const std::uint8_t* bits, std::size_t first) {
   return hn::And(hn::Shl(hn::Set(d, word), counts), hn::Set(d, kSignBit));
 }
 
-// Where dequantised values go: `target = value`, or `target += weight * value`.
+// What is done with dequantised values: `target = value`, or `target += weight * value`.
 struct Assign {
   HWY_INLINE VF operator()(VF /*target*/, VF value) const { return value; }
 };
@@ -163,8 +163,8 @@ struct AddWeighted {
   }
 };
 
-// The loops over a block. Every body works on whole vectors; for the last few elements it gets
-// copies that are padded with zeros. `first` is where the elements start in their block.
+// Loops over a block. Bodies work on whole vectors; the last few elements are copied and padded
+// with zeros. `first` is the index of the first element in its block.
 
 // body(i, in): elements i to i + kGroup of the values.
 template <class Body>
@@ -200,8 +200,8 @@ HWY_INLINE void values_to_symbols(std::span<const float> values, std::uint8_t* s
   std::memcpy(symbols + i, padded_symbols, n - i);
 }
 
-// body(i): the kLanes values that stand for elements i on. `write` says what the target makes of
-// them. The symbols that body reads belong to a whole block, so that they need no padding.
+// body(i) returns the values of elements i to i + kLanes, and `write` combines them with the
+// target. The symbols that body reads belong to a whole block, so they need no padding.
 template <class Write, class Body>
 HWY_INLINE void symbols_to_target(std::span<float> target, std::size_t first, const Ahead& ahead,
                                   const Write& write, const Body& body) {

@@ -1,5 +1,5 @@
-// dgc's options, and the codec that they make of a step: momentum before sparsification, and both
-// cleared where something was sent. Value types.
+// The options of dgc, and its codec in each step. dgc applies momentum before sparsification, and
+// clears momentum and error of the elements that were sent. Value types.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,14 @@ namespace gradwire {
 struct DgcOptions {
   double share = 0.001;
   double momentum = 0.9;
-  std::optional<double> clip = {};  // of the norm of the whole gradient, for one worker
+  std::optional<double> clip = {};  // limit on the norm of one worker's whole gradient
   std::size_t warmup_steps = 0;
-  std::string values = {};                 // how kept values are written; empty: as they are
-  std::shared_ptr<const Codec> down = {};  // null: as the uplink
+  std::string values = {};                 // codec of the kept values; empty: plain floats
+  std::shared_ptr<const Codec> down = {};  // null: the same as the uplink
 };
 
-// The uplink in a step: the share shrinks to its final value over the warm-up.
+// The spec of the uplink's codec in a step. During the warm-up the share shrinks to its final
+// value.
 std::string dgc_codec_spec(const DgcOptions& options, std::uint64_t step);
 
 }  // namespace gradwire

@@ -1,6 +1,6 @@
-// MethodReader: the arguments of a method in a spec, read one by one and written down again in
-// their canonical form. All errors are SpecErrors with positions in the whole text, those of nested
-// codecs, too. The text and the stage must outlive it.
+// MethodReader: reads the arguments of a method in a spec, and builds the canonical spec from them.
+// Errors are SpecErrors with positions in the whole text, also for nested codecs. The text and the
+// stage must outlive it.
 #pragma once
 
 #include <memory>
@@ -23,13 +23,13 @@ class MethodReader {
   // Why a method cannot work with a codec; empty if it can. See scaling.h.
   using WhyNot = std::string (*)(const Codec&);
 
-  // The codec that comes first. It must be there, or is otherwise the plain one.
+  // The first argument, a codec. codec() requires it; the other defaults to plain floats.
   std::shared_ptr<const Codec> codec(WhyNot why_not = nullptr);
   std::shared_ptr<const Codec> codec_or_plain(WhyNot why_not = nullptr);
-  // The codec of down=...; null where it was not given.
+  // The codec of down=...; null if it was not given.
   std::shared_ptr<const Codec> down(WhyNot why_not = nullptr);
-  // What `read(text)` makes of an argument. It gets the argument with nothing but space before it,
-  // so that positions in its errors are those in the whole text, which is what they then show.
+  // Returns read(text) of an argument. The text has spaces before the argument, so that positions
+  // in errors are positions in the whole text.
   template <class Read>
   auto read_nested(const SpecArgument& argument, const Read& read) const {
     const std::string nested =
@@ -52,7 +52,7 @@ class MethodReader {
   // Adds to the canonical form.
   void write(const std::string& argument) { written_ += (written_.empty() ? "" : ", ") + argument; }
 
-  // Call it when everything was read. Returns the canonical form.
+  // Call it after all arguments were read. Refuses the others, and returns the canonical spec.
   std::string finish();
 
  private:

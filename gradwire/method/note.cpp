@@ -2,14 +2,16 @@
 
 #include <algorithm>
 
-#include "gradwire/core/check.h"
+#include "gradwire/core/error.h"
 
 namespace gradwire {
 namespace {
 
 std::size_t find(const std::vector<NoteField>& fields, std::string_view name) {
   const auto found = std::ranges::find(fields, name, &NoteField::name);
-  GW_CHECK(found != fields.end());
+  if (found == fields.end()) {
+    throw Error("the kind of this note has no field or column '" + std::string(name) + "'");
+  }
   return static_cast<std::size_t>(found - fields.begin());
 }
 

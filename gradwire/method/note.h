@@ -1,9 +1,9 @@
-// Note: what a method reports of a step beside its bytes and seconds. A note describes itself: its
-// kind says how it is called in records, which fields and which table it has, how the notes of a
-// run add up, and how a page draws them. Record, report and page know kinds only, and no method.
+// Note: a method's report on a step, beside bytes and seconds. A note describes itself: its kind
+// has its name in records, its fields and its table, the totals of a run, and its view on the page.
+// Record, report and page know kinds, and no method.
 //
-// A method owns its kind, a constant that lives as long as the program, and lists it in the
-// registry. Value types, for any thread.
+// A method defines its kind as a constant that lives as long as the program, and sets it in
+// ParsedMethod::note. Value types, for any thread.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ using NoteValue = std::variant<std::monostate, bool, std::uint64_t, double, std:
 
 struct NoteField {
   enum class Type { flag, count, number, text, table };
-  // How an empty value stands in a record.
+  // How an empty value is written.
   enum class Empty { never, null, absent };
 
   std::string name;  // in records; "budget.groups" is the field `groups` of the object `budget`
@@ -32,17 +32,16 @@ struct NoteField {
   std::vector<std::string> words = {};  // of a text: its usual values, in their order
 };
 
-// The rows that a note has beside its fields. They stand in a record where the field of type
-// `table` does.
+// The rows of a note, beside its fields. A record has them in the field of type `table`.
 struct NoteTable {
-  std::string row;                 // what a row is about: "layer"
+  std::string row;                 // the subject of a row: "layer"
   std::vector<NoteField> columns;  // the first one is the name of the row
   bool is_mapping = false;  // {name: value} in records, with two columns; else a list of objects
   bool is_mean_over_ranks =
       false;  // of whole numbers; else rows are those of rank 0, as fields are
 };
 
-// One number, or several with names, that the notes of a run add up to.
+// A total of the notes of a run: one number, or several with names.
 struct NoteTotal {
   enum class How {
     sum,    // of a field; of a table, row by row
@@ -55,26 +54,26 @@ struct NoteTotal {
   std::string of;                                            // a field, or kBytesSent
   std::vector<std::pair<std::string, NoteValue>> only = {};  // notes whose fields have these values
   std::string unit = {};
-  std::string label = {};  // on a page; without one it is not shown there
+  std::string label = {};  // on the page; empty: not shown there
 };
 
-// In NoteTotal::of: the bytes that a worker sent in the note's step.
+// In NoteTotal::of: the bytes that a worker sent in the step of the note.
 inline constexpr const char* kBytesSent = "bytes_sent of the step";
 
-// How a page draws notes. Texts are for people; all else are names of fields and columns.
+// Views of notes on the page. Members are names of fields and columns, or texts for people.
 
-// The fields and the table of the last note, as they are.
+// A table with the fields and rows of the last note.
 struct NoteTableView {};
 
-// A map: a line for each row of the table, a cell for each note. Notes without rows are left out.
+// A heat map: a line for each row of the table, a cell for each note. Skips notes without rows.
 struct NoteMapView {
   std::string value;    // the column that colours a cell
   std::string unit;     // of it: "bits"
   std::string per;      // "per element"
-  std::string detail;   // the column that says more of a cell
+  std::string detail;   // the column that the tooltip of a cell shows
   std::string weight;   // the column that weights the line of means
   std::string overall;  // the name of that line: "whole model"
-  std::string note;     // what a note is called: "plan"
+  std::string note;     // the name of a note: "plan"
 };
 
 // The table's rows as a stack over the steps; a strip above it with the value of a text field; a
@@ -82,7 +81,7 @@ struct NoteMapView {
 struct NoteStackView {
   std::string stack_title;
   std::string band;  // the field of the strip
-  std::string tall;  // its value in steps that would dwarf all others: they are cut off
+  std::string tall;  // its value in steps whose bars are cut off, since they would dwarf all others
   std::string line;  // the field of the line
   std::string line_title;
   std::string line_name;
@@ -111,7 +110,7 @@ struct NoteKind {
   // A sentence at the end of a run that took so many seconds.
   std::string (*summary)(const NoteTotals& totals, double seconds) = nullptr;
 
-  // Our own bug where there is no such field.
+  // Throws Error for an unknown name.
   std::size_t index_of(std::string_view field) const;
   std::size_t column_of(std::string_view column) const;
 };

@@ -1,6 +1,6 @@
-// ParsedMethod: a method as its spec describes it, before there are ranks or tensors, and the
-// function that makes it. Callers ask it; nobody takes the text of a spec apart. Value type.
-// Several threads may use one at a time.
+// ParsedMethod: the description of a method, read from its spec before there are ranks or tensors,
+// and the function that makes the method. No other code takes the text of a spec apart. Value type;
+// const use is safe from several threads.
 #pragma once
 
 #include <cstddef>
@@ -23,21 +23,22 @@ struct ParsedMethod {
   std::string spec;  // the canonical text
   MethodTraits traits;
 
-  // The codecs of both ways once a warm-up is over. A method that gives each tensor a codec of its
-  // own has here the one that it starts from. Null where gradients travel in another form.
+  // The codecs of uplink and downlink, after a warm-up. A method with a codec for each tensor has
+  // its initial codec here. Null if gradients are not sent through a codec, as with low-rank
+  // factors.
   std::shared_ptr<const Codec> up = {};
   std::shared_ptr<const Codec> down = {};
 
-  // Matrices travel as two factors of this rank, averaged one after the other.
+  // Matrices are sent as two factors of this rank, which are averaged one after the other.
   std::optional<std::size_t> factor_rank = {};
 
-  // The kind of note that its reports have; null for most methods.
+  // The kind of its notes; null for most methods.
   const NoteKind* note = nullptr;
 
-  // The longest step of gradient descent for which it is known to converge.
+  // The largest step size of gradient descent with proven convergence.
   std::function<double(const StepFacts&)> safe_step = usual_step;
 
-  // All ranks call it alike. Throws as make_method does.
+  // All ranks call it with the same arguments. Throws as make_method does.
   std::function<std::unique_ptr<Method>(Communicator&, std::vector<MethodTensor>,
                                         const MethodOptions&)>
       make = {};
@@ -48,7 +49,7 @@ struct ParsedMethod {
   }
 };
 
-// What make_method makes of the spec. Throws SpecError.
+// Reads a spec. make_method(spec) is parse_method(spec).make. Throws SpecError.
 ParsedMethod parse_method(std::string_view spec);
 
 }  // namespace gradwire

@@ -1,5 +1,5 @@
-// The registry of methods: the names that specs may begin with. The library's own methods are in
-// methods.inc; programs add theirs with register_method. From any thread.
+// The registry of methods, by name. methods.inc lists the methods of the library; programs add
+// their own with register_method. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -13,24 +13,24 @@
 
 namespace gradwire {
 
-// A method as its own file describes it.
+// The entry of a method, defined in the method's own file.
 struct MethodEntry {
   std::string name;
   std::function<ParsedMethod(MethodReader&)> read;  // throws SpecError
   std::vector<MethodExample> examples;              // for listings
 };
 
-// From then on parse_method, make_method and example_methods know it. A name that is known already
-// stays as it is.
+// parse_method, make_method and example_methods then know the method. Does nothing if the name
+// exists already.
 void register_method(MethodEntry entry);
 
-// For MethodExample::topologies: all, those where each rank has a message of its own, and those
-// whose owners send the mean down.
+// For MethodExample::topologies: all; those on which each rank sends a message of its own; those
+// with owners.
 std::string any_topology();
 std::string topologies_with_messages();
 std::string topologies_with_owners();
 
-// The kinds of notes that reports of the known methods have: what records may hold.
+// The kinds of notes of all known methods: those that records can contain.
 std::vector<const NoteKind*> note_kinds();
 
 }  // namespace gradwire

@@ -1,9 +1,9 @@
-// Rule: the equations of a method that sends one vector a step through one codec. It says what is
-// sent for a gradient, and what becomes of memories and means, for one piece at a time;
-// docs/equations.md has them as a table. ExchangeMethod does everything else.
+// Rule: the equations of a method that sends one vector per step through one codec. A rule computes
+// the values to send, the memories and the output, for one piece at a time. docs/equations.md has
+// the equations as a table. ExchangeMethod does everything else.
 //
-// Pieces are worked on by the progress thread, between submit() and finish(); what is called on_...
-// runs on the caller's.
+// Functions with a piece run on the progress thread, between submit() and finish(). Functions named
+// on_... run on the caller's thread.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +20,20 @@
 
 namespace gradwire {
 
-// The codecs of both ways. A null downlink is as the uplink.
+// The codecs of uplink and downlink. A null downlink is the same as the uplink.
 struct Codecs {
   std::shared_ptr<const Codec> up = {};
   std::shared_ptr<const Codec> down = {};
-  std::vector<std::shared_ptr<const Codec>> each = {};  // instead: by tensor, for both ways
+  std::vector<std::shared_ptr<const Codec>> each =
+      {};  // instead: one for each tensor, for uplink and downlink
 };
 
-// What a rule works with.
+// The data that a rule works on.
 struct RuleWorkspace {
   std::vector<MethodTensor> tensors;
-  Codecs codecs;               // those in use; `down` is not null if `up` is not
-  bool has_downlink = false;   // what goes down is rounded, so that owners need a memory
-  std::size_t workers = 1;     // ranks that give gradients
+  Codecs codecs;               // in use; if `up` is set, `down` is set
+  bool has_downlink = false;   // the downlink rounds, so owners need a memory
+  std::size_t workers = 1;     // ranks with gradients
   bool only_averages = false;  // this rank only averages
   bool is_large = false;       // results do not stay in the caches
   MethodOptions options;
@@ -41,7 +42,7 @@ struct RuleWorkspace {
   StepContext context;                      // of the step
   std::vector<std::span<float>> gradients;  // that were submitted
 
-  // Memories are made by the rule's constructor, and known by what these return.
+  // A rule's constructor adds its memories. These return the index of the new memory.
   std::size_t add_memory(std::string name, Sharing sharing, MemoryUnit unit = MemoryUnit::gradient);
   std::size_t add_owner_memory(std::string name);
   std::vector<Memory> memories;
@@ -68,15 +69,15 @@ class Rule {
 
   // --- Steps ---
 
-  // What this step is sent by.
+  // The codecs of this step.
   virtual Codecs on_begin() { return workspace_.codecs; }
-  // All gradients are there, and nothing was started: for methods that need them all. Returns
-  // whether this rank's last message is to be used again.
+  // Called when all gradients were submitted and no exchange was started, for methods that need the
+  // whole gradient. Returns true if this rank's last message should be used again.
   virtual bool on_whole_gradient() { return false; }
   // The tensors from `first` to before `last` have been exchanged.
   virtual void on_settled(std::size_t /*first*/, std::size_t /*last*/, bool /*poisoned*/) {}
 
-  // --- What it knows beside its memories ---
+  // --- State beside the memories ---
 
   virtual void on_save(MethodState&) const {}
   virtual void on_load(const MethodState&) {}

@@ -1,6 +1,6 @@
-// The longest step of gradient descent for which a method is known to converge, by proof or, for
-// lazy methods and rounded downlinks, by trial. This header has the terms; each rule's file has the
-// rule's own formula. Pure functions.
+// The largest step size of gradient descent with which a method converges: from proofs, and from
+// experiments for lazy methods and rounded downlinks. This header has the common terms; each rule's
+// file has the formula of the rule. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace gradwire {
 
 // The problem, and the ranks that work on it.
 struct StepFacts {
-  double smoothness = 0;  // L: of the worst worker's f_i, its weight included
+  double smoothness = 0;  // L, the largest over the workers, weights included
   double convexity = 0;   // mu
   std::size_t workers = 1;
 
@@ -28,7 +28,7 @@ struct StepFacts {
 // The noise that a method's codecs add on a topology.
 struct StepNoise {
   Guarantee up = Guarantee::none("");
-  std::optional<Guarantee> down = {};  // null: the mean comes down exact
+  std::optional<Guarantee> down = {};  // empty: the downlink is exact
   double averaged_over = 1;            // workers whose noise is independent
 };
 StepNoise step_noise(const Codec& up, const Codec& down, const StepFacts& facts);
@@ -36,16 +36,16 @@ StepNoise step_noise(const Codec& up, const Codec& down, const StepFacts& facts)
 // A rule's formula.
 using SafeStep = std::function<double(const StepFacts&, const StepNoise&)>;
 
-// 1/L: for methods about which nothing more is known.
+// 1/L: for methods without a formula of their own.
 double usual_step(const StepFacts& facts);
 
-// A contractive codec's delta. An unbiased codec has one as it is, or scaled by 1/(1 + omega).
+// The delta of a contractive codec, or of an unbiased codec that is scaled by 1/(1 + omega).
 std::optional<double> contraction(const Guarantee& guarantee);
 
-// EF21's constants, for a memory that leaves 1 - T = sqrt(1 - delta) of the error in a step.
+// The constants of EF21's proof. One step leaves 1 - T = sqrt(1 - delta) of the error.
 struct Ef21Constants {
   explicit Ef21Constants(double delta);
-  double factor() const;  // by which it shortens steps
+  double factor() const;  // step sizes are divided by it
   double t;
   double b;
 };

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <string>
 
-#include "gradwire/core/check.h"
 #include "gradwire/method/distance.h"
 
 namespace gradwire {

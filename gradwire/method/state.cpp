@@ -48,7 +48,7 @@ std::string difference_of_order(std::span<const StateTensor> ours,
 }
 
 void check_same_run(std::span<const MethodState> old) {
-  if (old.empty()) throw Error("there is no saved state to go on from");
+  if (old.empty()) throw Error("there is no saved state to load");
   for (std::size_t i = 0; i < old.size(); ++i) {
     if (old[i].rank != i || old[i].ranks != old.size()) {
       refuse(i, "is that of rank " + std::to_string(old[i].rank) + " of " +
@@ -85,8 +85,8 @@ bool same_bits(std::span<const float> a, std::span<const float> b) {
   return std::ranges::equal(std::as_bytes(a), std::as_bytes(b));
 }
 
-// Whether the arrays of an old rank are those of another one, the model. A silent rank has none of
-// the workers'.
+// Checks that an old rank has the same arrays as another one, the model. A dedicated server has
+// none of the workers' arrays.
 void check_arrays(const MethodState& model, const MethodState& other) {
   const ArraysByKey of_model = common_arrays(model);
   const ArraysByKey of_other = common_arrays(other);

@@ -129,7 +129,7 @@ std::string refusal(const std::vector<MethodState>& states) {
 }
 
 TEST(StateReshare, WhatDoesNotFitTogetherIsRefusedWithTheReason) {
-  EXPECT_EQ(refusal({}), "there is no saved state to go on from");
+  EXPECT_EQ(refusal({}), "there is no saved state to load");
   std::vector<MethodState> states = some_states(2);
   std::swap(states[0], states[1]);
   EXPECT_EQ(refusal(states),

@@ -1,8 +1,8 @@
-// The frame: a payload with a header that says what it is, and a checksum over both. Pure functions
-// on bytes; nothing here allocates. docs/wire_format.md is the specification.
+// The frame: a payload with a header that describes it, and a checksum over both. Pure functions on
+// bytes that do not allocate. docs/wire_format.md is the specification.
 //
-// Bytes from outside are parsed in two steps. parse_frame refuses what is no frame or a damaged
-// one; verify refuses a sound frame that is not the one expected.
+// Bytes from outside are parsed in two steps. parse_frame refuses damaged frames and other
+// bytes; verify refuses a valid frame that is not the expected one.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace gradwire {
 inline constexpr std::size_t kFrameHeaderBytes = 80;
 inline constexpr std::uint16_t kFrameVersion = 1;
 
-// Where a reader's own rules about these fields find them, for the offsets of its errors.
+// Offsets of header fields, for the errors of readers with further rules about them.
 inline constexpr std::size_t kFrameFlagsAt = 6;
 inline constexpr std::size_t kFrameElementCountAt = 56;
 
@@ -37,8 +37,8 @@ struct FrameHeader {
   std::uint32_t exchange = 0;
   std::uint32_t sender = 0;
   Direction direction = Direction::up;
-  bool poison = false;  // the sender met a NaN or an infinity: nobody may commit this exchange
-  bool repeat = false;  // what the sender sent last holds again; there is no payload
+  bool poison = false;  // the sender met a NaN or an infinity: no rank may use the results
+  bool repeat = false;  // the sender's last message counts again; there is no payload
   std::uint64_t codec_fingerprint = 0;
   std::uint64_t first_element = 0;
   std::uint64_t element_count = 0;
@@ -54,15 +54,15 @@ struct Frame {
   std::size_t bytes() const { return kFrameHeaderBytes + payload.size(); }
 };
 
-// Writes the header that makes `payload` a frame to the first kFrameHeaderBytes of `out`. The
-// payload follows it on the wire and may lie anywhere in memory.
+// Writes the header of a frame with this payload to the first kFrameHeaderBytes of `out`. On the
+// wire the payload follows the header; in memory it may be anywhere.
 void write_frame_header(const FrameHeader& header, std::span<const std::byte> payload,
                         std::span<std::byte> out);
 
 // The frame at the front of `bytes`; others may follow it.
 Decoded<Frame> parse_frame(std::span<const std::byte> bytes);
 
-// What the receiver knows about the frame it waits for. What is not set may be anything.
+// The header fields that a receiver expects. Fields that are not set are not compared.
 struct FrameExpectation {
   std::optional<std::uint64_t> run = {};
   std::optional<std::uint64_t> step = {};
@@ -74,13 +74,13 @@ struct FrameExpectation {
   std::optional<std::uint64_t> element_count = {};
 };
 
-// The error names the first field that differs; its byte_offset is the field's place in the header.
+// The error names the first field that differs, and has its offset in the header.
 Decoded<void> verify(const FrameHeader& header, const FrameExpectation& expected);
 
-// What stands for a codec in a header: the checksum of its canonical spec.
+// The number of a codec in headers: the checksum of its canonical spec.
 std::uint64_t fingerprint(std::string_view spec);
 
-// XXH3, 64 bits. Every checksum of gradwire's formats is this one.
+// XXH3, 64 bits: the checksum of all formats of gradwire.
 std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed = 0);
 
 }  // namespace gradwire

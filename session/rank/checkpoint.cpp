@@ -29,15 +29,15 @@ Progress progress_of(const Json& manifest, std::uint64_t step) {
 
 void save_checkpoint(Communicator& communicator, const CheckpointOptions& options,
                      const Method& method, Trainee& trainee, const Progress& progress) {
-  const auto place = record::begin_checkpoint(options.directory, progress.step);
-  save_method(method, place, communicator.rank(), communicator.size());
-  Json manifest = trainee.save(place);
+  const auto directory = record::begin_checkpoint(options.directory, progress.step);
+  save_method(method, directory, communicator.rank(), communicator.size());
+  Json manifest = trainee.save(directory);
   communicator.barrier();
   if (communicator.rank() != 0) return;
   manifest["metrics"] = record::to_json(progress.metrics);
   manifest["best_step"] = progress.best_step ? Json(*progress.best_step) : Json();
   manifest["best"] = record::to_json(progress.best);
-  record::complete_checkpoint(place, progress.step, options.configuration, std::move(manifest));
+  record::complete_checkpoint(directory, progress.step, options.configuration, std::move(manifest));
   record::remove_old_checkpoints(options.directory, options.kept, progress.best_step);
 }
 
@@ -53,8 +53,8 @@ std::optional<Progress> load_checkpoint(Communicator& communicator,
                 ", which is after the last one asked for, " + std::to_string(steps) +
                 ": ask for more steps, or for another directory");
   }
-  load_method(method, newest.place, communicator.rank(), communicator.size());
-  trainee.load(newest.place, newest.step, manifest);
+  load_method(method, newest.directory, communicator.rank(), communicator.size());
+  trainee.load(newest.directory, newest.step, manifest);
   return progress_of(manifest, newest.step);
 }
 

@@ -1,10 +1,11 @@
-// Checkpoints of a session: everything that the next step depends on. Each has
+// Checkpoints of a session. A checkpoint holds all data that the next step depends on:
 //
-//   method-rankR-of-N.gws    each rank's memory of the method
+//   method-rankR-of-N.gws    the method's memory on each rank
+//   the files of the trainee
+//   the manifest             see record/checkpoint_directory.h
 //
-// the files of the trainee, and a manifest (record/checkpoint_directory.h). Random numbers are
-// functions of the step, so nothing is saved of them. All ranks call the same functions at the same
-// step.
+// There is no state of random generators: random numbers are functions of the step. All ranks call
+// the same functions at the same step.
 #pragma once
 
 #include <cstddef>
@@ -38,9 +39,9 @@ struct Progress {
 void save_checkpoint(Communicator& communicator, const CheckpointOptions& options,
                      const Method& method, Trainee& trainee, const Progress& progress);
 
-// The newest whole checkpoint; nothing where there is none. Throws FileError for a damaged one and
-// for one of another configuration, with the list of differences. Throws Error for one of a later
-// step than `steps`.
+// Loads the newest complete checkpoint. Returns nothing if there is none. Throws FileError if it is
+// damaged or has another configuration; the message lists the differences. Throws Error if it has
+// more steps than `steps`.
 std::optional<Progress> load_checkpoint(Communicator& communicator,
                                         const CheckpointOptions& options, std::uint64_t steps,
                                         Method& method, Trainee& trainee);

@@ -1,6 +1,6 @@
-// A session: one rank's run of anything that can be trained, until all steps are done or somebody
-// asks to stop. Steps, meetings of the ranks, comparisons of their models, evaluations, checkpoints
-// and the step log are the same for every trainee.
+// A session: the training run of one rank, until all steps are done or the user asks to stop. It
+// drives any trainee: steps, meetings of the ranks, comparisons of their models, evaluations,
+// checkpoints and the step log.
 //
 // Ranks meet about twice a second, and where the model is evaluated or saved. At a meeting they add
 // up their counts, rank 0 writes steps.jsonl, and all ranks learn whether one of them wants to
@@ -40,7 +40,7 @@ struct Report {
 
 struct RunOptions {
   std::uint64_t steps = 1000;
-  // Whether the model is evaluated after so many steps. After the last one it always is.
+  // Whether the model is evaluated after `step` steps. After the last step it always is.
   std::function<bool(std::uint64_t step)> is_evaluated = {};
 
   std::filesystem::path directory = {};  // of the run; must exist when on_ready returns
@@ -49,11 +49,11 @@ struct RunOptions {
   bool resume = false;                   // continue after the newest checkpoint, if there is one
   record::Json configuration = {};       // a resumed run must have the same
 
-  // Asked at meetings, on every rank. The run stops with a checkpoint when one rank says yes.
+  // Called at meetings, on every rank. If it is true on one rank, the run stops with a checkpoint.
   std::function<bool()> wants_stop = {};
 
-  // Rank 0 only: when everything was checked and nothing was written yet, with the number of steps
-  // that an earlier process did; and at meetings.
+  // Rank 0 only. on_ready is called once, after all checks and before anything is written, with the
+  // number of steps of earlier processes. on_report is called at meetings.
   std::function<void(std::uint64_t resumed_from)> on_ready = {};
   std::function<void(const Report& report)> on_report = {};
 };
@@ -68,17 +68,17 @@ struct RunResult {
   // Rank 0 only: every step, those before a resumption included.
   std::vector<record::StepRecord> steps = {};
 
-  // Of the trainee's kind, which adds them.
+  // Set by the caller of run_session.
   record::Metrics start = {};   // before the first step, where it is known; rank 0 only
   std::string model_hash = {};  // of the model that a finished run leaves
 };
 
-// All ranks call it. Throws Error where ranks differ, what the method and the trainee throw,
-// FileError and PeerError.
+// All ranks call it. Throws Error if the models of ranks differ, FileError, PeerError, and the
+// errors of the method and the trainee.
 RunResult run_session(Communicator& communicator, Method& method, Trainee& trainee,
                       const RunOptions& options);
 
-// Whether `step` is a multiple of `every`; never where that is 0.
+// Whether `step` is a multiple of `every`. False if `every` is 0.
 inline bool is_due(std::uint64_t step, std::uint64_t every) {
   return every > 0 && step % every == 0;
 }

@@ -1,6 +1,6 @@
-// Trainee: anything that can be trained, as one rank's session sees it: a network, a convex
-// problem. It takes steps by a method, and can be compared, evaluated, saved and loaded. Each rank
-// has its own. All ranks make the same calls at the same steps. For one thread.
+// Trainee: the interface of a session to the network or convex problem that it trains. A trainee
+// can take a step with a method, and be compared, evaluated, saved and loaded. Each rank has its
+// own. All ranks make the same calls at the same steps. For one thread.
 #pragma once
 
 #include <cstdint>
@@ -35,10 +35,10 @@ class Trainee {
   // A step of all ranks; the first is step 0.
   virtual StepDone step(Method& method, std::uint64_t step) = 0;
 
-  // Of everything that must be the same on all ranks after each step.
+  // A hash of all data that must be the same on all ranks after each step.
   virtual std::uint64_t hash() = 0;
 
-  // After so many steps.
+  // `step` steps were done.
   virtual Evaluated evaluate(std::uint64_t step) = 0;
   // Whether a checkpoint with these metrics is kept instead of the best one so far.
   virtual bool is_better(const record::Metrics& metrics, const record::Metrics& than) const = 0;
@@ -46,7 +46,7 @@ class Trainee {
   // Writes this rank's files of a checkpoint. Returns fields for the manifest: those of rank 0 are
   // written. Throws FileError.
   virtual record::Json save(const std::filesystem::path& directory) = 0;
-  // A checkpoint of so many steps; the manifest has the fields that save() returned. Throws
+  // Reads a checkpoint of `step` steps; the manifest has the fields that save() returned. Throws
   // FileError for a damaged one.
   virtual void load(const std::filesystem::path& directory, std::uint64_t step,
                     const record::Json& manifest) = 0;

@@ -1,6 +1,6 @@
-// CodeQuantiser: numbers of a code to symbols of a few bits and back. Every channel has the mean
-// and the spread that its numbers have had, and of the bits of a block as many as make the error
-// smallest: a channel that varies much gets more than one that hardly does. A value type.
+// CodeQuantiser: rounds the numbers of a code to symbols of a few bits, and decodes them again. It
+// tracks the mean and the spread of each channel. A block has a fixed number of bits; channels that
+// vary more get more of them, which makes the total error smallest. A value type.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +14,22 @@ class CodeQuantiser {
  public:
   static constexpr unsigned kBitsMax = 8;  // of a channel
 
-  // `block_bits` for one number of every channel together.
+  // A block is one number of each channel; `block_bits` are for all of them together.
   CodeQuantiser(std::size_t channels, std::size_t block_bits);
 
   // By channel.
   std::span<const std::uint8_t> widths() const { return widths_; }
   std::span<const float> steps() const { return steps_; }
 
-  // The nearest level. What is not a number becomes symbol 0.
+  // Rounds to the nearest level. A NaN becomes symbol 0.
   void encode(std::span<const float> code, std::span<std::uint32_t> symbols) const;
-  // The mean of codes from the sums of so many ranks' symbols.
+  // The mean of the codes of `ranks` ranks, from the sums of their symbols.
   std::vector<float> decode(std::span<const std::uint32_t> sums, std::size_t ranks) const;
 
-  // Numbers as they come: means and spreads follow them.
+  // Updates means and spreads with the numbers of a code.
   void learn(std::span<const float> code);
 
-  // Appends what it has learned, so many numbers; takes as many from the front.
+  // The learned state is numbers() floats: save() appends them, load() removes them from the front.
   std::size_t numbers() const { return 2 * means_.size() + 1; }
   void save(std::vector<float>& saved) const;
   void load(std::span<const float>& saved);

@@ -9,7 +9,7 @@
 
 namespace gradwire {
 
-// Positions in a row with so many numbers each, position by position.
+// A sequence of positions with `channels` numbers each, stored position by position.
 struct Signal {
   Signal(std::size_t length_, std::size_t channels_)
       : length(length_), channels(channels_), values(length_ * channels_) {}
@@ -45,31 +45,32 @@ class Convolution {
 
   const ConvolutionShape& shape() const { return shape_; }
 
-  // Weights are W[k][input][output], then the constant b[output]: so many numbers.
+  // The number of weights: W[k][input][output], then the constants b[output].
   std::size_t weights() const { return matrix() + shape_.outputs; }
   std::size_t output_length(std::size_t input_length) const;
 
   Signal forward(const Signal& input, std::span<const float> weights) const;
 
-  // What the gradients of an output say of the weights, added to their gradients.
+  // Adds the gradients with respect to the weights to `gradients`.
   void add_weight_gradients(const Signal& input, const Signal& output_gradients,
                             std::span<float> gradients) const;
 
-  // What they say of an input of so many positions, by weights that transpose() has turned.
+  // The gradients with respect to the input. `transposed` are the weights as transpose() writes
+  // them.
   Signal input_gradients(const Signal& output_gradients, std::size_t input_length,
                          std::span<const float> transposed) const;
 
-  // W[k][output][input] of W; the constant's numbers are left alone.
+  // Writes W as W[k][output][input]. Does not write the constants.
   void transpose(std::span<const float> weights, std::span<float> transposed) const;
 
-  // Weights as PyTorch orders them, W[output][input][k] or for transposed ones W[input][output][k],
-  // and from there.
+  // To and from PyTorch's order of weights: W[output][input][k], or W[input][output][k] of a
+  // transposed convolution.
   void to_torch_order(std::span<const float> weights, std::span<float> ordered) const;
   void from_torch_order(std::span<const float> ordered, std::span<float> weights) const;
 
  private:
   std::size_t matrix() const { return shape_.kernel * shape_.inputs * shape_.outputs; }
-  // Where an element of W is, and where PyTorch has it.
+  // Calls visit(index, index in PyTorch's order) for each element of W.
   template <class Visit>
   void visit_weights(const Visit& visit) const;
 

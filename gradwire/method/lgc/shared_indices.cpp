@@ -66,7 +66,7 @@ IndexMessage::Written IndexMessage::write(std::span<const float> values, const R
     const Encoded encoded =
         codec_->encode(scale_, {.values = part, .first = 0}, own, room, workspace_);
     store_le(std::span(message.bytes), end, static_cast<std::uint32_t>(encoded.bytes));
-    message.is_finite = message.is_finite && scale_.finite && encoded.finite;
+    message.is_finite = message.is_finite && scale_.is_finite() && encoded.finite;
     end += kLengthBytes + encoded.bytes;
     first += part.size();
   }

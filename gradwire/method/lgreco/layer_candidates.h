@@ -1,5 +1,5 @@
-// What a layer can be sent by, and what each of that would cost it: the table that L-GreCo plans
-// by. Pure functions.
+// The candidate settings of a layer, and the bytes, the time and the error of each: the table from
+// which L-GreCo plans. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ namespace gradwire {
 
 enum class Family { exact, qsgd, topk, powersgd };
 
-// Those that layers are planned with: all but the exact one, which has no parameter.
+// All families but `exact`, which has no parameter to plan.
 std::span<const Family> planned_families();
 
-// As specs have it.
+// The name in specs.
 const char* name(Family family);
 
-// One way to send a layer.
+// A setting that a layer can be sent with.
 struct Candidate {
   Family family = Family::exact;
   std::string spec;                         // "none", "qsgd(bits=4)", "topk(1%)"
@@ -36,43 +36,43 @@ struct Candidate {
 };
 
 struct Candidates {
-  std::vector<Candidate> all;  // the exact one first; of a family in the order of its parameters
-  std::size_t uniform = 0;     // the one that all layers would have without a plan
+  std::vector<Candidate> all;  // the exact one first; each family in the order of its parameters
+  std::size_t uniform = 0;     // index of the setting of all layers without a plan
 
   bool has(Family family) const;
 };
 
-// The one that a spec such as "topk(1%)" or "powersgd(rank=4)" names; a family alone stands for its
-// usual one. Throws SpecError.
+// The candidate of a spec such as "topk(1%)" or "powersgd(rank=4)". The name of a family alone
+// stands for its usual setting. Throws SpecError.
 Candidate read_candidate(std::string_view spec);
 
-// Those of the given families. Without `uniform` it is qsgd(bits=4), topk(1%) or powersgd(rank=4),
-// after the first family.
+// All candidates of the given families. The default of `uniform` is the usual setting of the first
+// family: qsgd(bits=4), topk(1%) or powersgd(rank=4).
 Candidates make_candidates(std::span<const Family> families, std::optional<Candidate> uniform = {});
 
 // Whether a layer is worth planning for: of two dimensions or more, and not small.
 bool is_planned(const MethodTensor& tensor);
 
-// Whether a layer can be sent by a candidate. Low rank is for matrices that it makes smaller.
+// Whether a layer can be sent with a candidate. Low rank needs a matrix whose factors are smaller.
 bool is_possible(const MethodTensor& tensor, const Candidate& candidate);
 
-// What a candidate would do to some values of a layer.
+// The cost of a candidate on the values of a layer.
 struct CandidateCost {
   double squared_error = 0;
   double bytes = 0;         // of the message that a worker sends
   double seconds = 0;       // to write it and to read it, on this machine now
-  double error_factor = 1;  // how many times as much, by experience, a layer's error is in the end
+  double error_factor = 1;  // observed error over predicted error, from experience
 };
 
 struct CostOptions {
-  // Of larger layers no more elements than this are looked at, in stretches all over the layer, and
-  // what they cost is scaled. Low rank is always worked out on the whole matrix.
+  // Larger layers are sampled: this many elements, in stretches all over the layer. Their costs are
+  // scaled up. Low rank always uses the whole matrix.
   std::size_t sample_elements = std::size_t(-1);
   Rng rng = {};
 };
 
-// By candidate; nothing for those that are not possible, or not asked for. Values that are not
-// finite give costs that are not.
+// One entry for each candidate; empty if the candidate is not possible. Values that are not finite
+// give costs that are not finite.
 std::vector<std::optional<CandidateCost>> measure_costs(const MethodTensor& tensor,
                                                         std::span<const float> values,
                                                         const Candidates& candidates,

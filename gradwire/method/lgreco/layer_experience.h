@@ -15,7 +15,7 @@ namespace gradwire {
 
 class LayerExperience {
  public:
-  // `names` are those of the layers.
+  // `names` of the layers.
   explicit LayerExperience(std::vector<std::string> names);
 
   // Before a plan: learns from the layers' present choices, whose trials have seen their own

@@ -1,10 +1,10 @@
-// lgreco(family): every layer its own parameter. From time to time the ranks look at what their
-// gradients, accumulated over the last steps, and the errors that they carry would lose by each
-// candidate, and take the cheapest choice that loses no more than the uniform setting would.
-// Tensors of one dimension and small ones are averaged as they are.
+// lgreco(family): each layer has its own setting. From time to time the ranks measure the error of
+// each candidate setting on each layer's gradients, accumulated over the last steps, and on its
+// error memory. Then they choose the cheapest settings whose total error is at most that of the
+// uniform setting. Small tensors and those of one dimension are averaged without compression.
 //
-// With a time budget it is the other way round: the least error whose exchange hides behind the
-// computation, by what was measured. Such a choice depends on clocks.
+// With a time budget the roles change: the plan has the smallest error whose exchange is hidden by
+// the computation. Such a plan depends on measured times.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +24,10 @@ struct LgrecoOptions {
   ErrorMeasure measure = ErrorMeasure::lag;
   double alpha = 1;
   std::size_t warmup = 20;       // steps before the first plan
-  bool is_warmup_exact = false;  // these are averaged as they are; otherwise by the uniform setting
-  std::size_t period = 200;      // steps from a plan to the next
+  bool is_warmup_exact = false;  // warm-up steps are exact; otherwise they use the uniform setting
+  std::size_t period = 200;      // steps between plans
   std::size_t window = 4;        // steps whose gradients are accumulated for statistics
-  double guard = 2;              // plan again when the error is this many times off; 0: never
+  double guard = 2;              // plan again when the error is wrong by this factor; 0: never
   bool has_time_budget = false;
 };
 

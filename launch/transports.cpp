@@ -1,0 +1,76 @@
+#include "launch/transports.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "gradwire/core/check.h"
+#include "gradwire/transport/gloo.h"
+#include "gradwire/transport/in_process.h"
+#include "gradwire/transport/mpi.h"
+#include "launch/placement.h"
+#include "launch/worker_options.h"
+
+namespace gradwire::launch {
+namespace {
+
+TransportMaker open_in_process(const Placement& placement, const WorkerOptions&) {
+  return [world = std::make_shared<InProcessWorld>(placement.size)](std::size_t rank) {
+    return world->join(rank);
+  };
+}
+
+TransportMaker open_gloo(const Placement& placement, const WorkerOptions& options) {
+  const GlooOptions gloo{.rank = placement.rank,
+                         .size = placement.size,
+                         .directory = {},
+                         .master_host = placement.master_host,
+                         .master_port = placement.master_port,
+                         .interface = options.interface,
+                         .start_time_max = options.peer_timeout()};
+  return [gloo](std::size_t) { return make_gloo_transport(gloo); };
+}
+
+TransportMaker open_mpi(const Placement& placement, const WorkerOptions&) {
+  return [size = placement.size](std::size_t rank) {
+    auto transport = make_mpi_transport();
+    if (transport->size() != size || transport->rank() != rank) {
+      throw StartError(fmt::format(
+          "mpirun calls this rank {} of {}, but MPI calls it {} of {}: mpirun belongs to another "
+          "MPI than the one that gradwire was built with",
+          rank, size, transport->rank(), transport->size()));
+    }
+    return transport;
+  };
+}
+
+constexpr TransportEntry kTable[] = {
+    {.name = "in-process",
+     .help = "threads of one process",
+     .workers = WorkerKind::threads,
+     .open = open_in_process},
+    {.name = "gloo",
+     .help = "one process per worker",
+     .workers = WorkerKind::processes,
+     .open = open_gloo},
+    {.name = "mpi", .help = "under mpirun", .workers = WorkerKind::mpi_ranks, .open = open_mpi},
+};
+
+}  // namespace
+
+std::span<const TransportEntry> all_transports() { return kTable; }
+
+const TransportEntry& default_transport(WorkerKind workers) {
+  const auto found = std::ranges::find(kTable, workers, &TransportEntry::workers);
+  GW_CHECK(found != std::end(kTable));
+  return *found;
+}
+
+const TransportEntry* find_transport(std::string_view name) {
+  const auto found = std::ranges::find_if(
+      kTable, [name](const TransportEntry& entry) { return entry.name == name; });
+  return found == std::end(kTable) ? nullptr : &*found;
+}
+
+}  // namespace gradwire::launch
