@@ -98,25 +98,6 @@ def copied():
     return {"steps": hook.step, "parameters": len(list(first.parameters()))}
 
 
-def rates(changes):
-    """The learning rates of two groups of parameters change; what the next step says."""
-    torch.manual_seed(1)
-    model = DistributedDataParallel(Net())
-    layers = list(model.module.children())
-    optimizer = torch.optim.SGD(
-        [{"params": layer.parameters(), "lr": 0.1} for layer in layers], lr=0.1
-    )
-    hook = gradwire.attach(model, "ef(topk(5%))", optimizer=optimizer)
-    one_step(model, optimizer, 0)
-    for group, change in zip(optimizer.param_groups, changes):
-        group["lr"] *= change
-    try:
-        one_step(model, optimizer, 1)
-    except RuntimeError as error:
-        return str(error)
-    return f"{hook.step} steps"
-
-
 def _forked(rank, port, directory):
     dist.init_process_group(
         "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2
@@ -187,11 +168,6 @@ def wrong_calls():
         optimizer = torch.optim.SGD(model.first.parameters(), lr=1)
         gradwire.LazyStep(model, "sasg(topk(1%))", optimizer)
 
-    def twice():
-        model = wrapped()
-        gradwire.attach(model, "natural")
-        gradwire.attach(model, "natural")
-
     return {
         "no ddp": message(lambda: gradwire.attach(Net(), "natural")),
         "spec": message(lambda: gradwire.attach(wrapped(), "ef(topk(1%) | naturl)")),
@@ -205,7 +181,6 @@ def wrong_calls():
         "no state": message(lambda: make_model("natural")[2].load_state_dict({})),
         "closed": message(closed),
         "topology": message(lambda: gradwire.attach(wrapped(), "natural", topology="star")),
-        "twice": message(twice),
         "maximize": message(lambda: lazy(maximize=True)),
         "part": message(part_of_the_parameters),
         "seed": message(lambda: gradwire.attach(wrapped(), "natural", seed=-1)),
