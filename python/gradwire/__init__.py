@@ -11,9 +11,10 @@ compressed frames. Methods that look at the model itself have :class:`LazyStep`;
 import torch  # its libraries are loaded first, so that the extension finds the installed ones
 
 from ._native import __version__
+from .attach import attach
 from .arrays import codecs, decode, encode, methods
 from .errors import Error, FileError, PeerError, SpecError, StartError
-from .hook import Hook, attach
+from .hook import Hook
 from .lazy import LazyStep
 from .state import reshare
 
