@@ -1,5 +1,6 @@
 """Compressed averaging between hosts for models that ``fully_shard`` (FSDP2) shards within a host."""
 
+import copy
 import time
 import weakref
 from typing import Any, Dict, List, Optional, Tuple
@@ -168,7 +169,8 @@ class SavedBy:
 
     def state_dict(self) -> Dict[str, Any]:
         (template,) = self._hook.state_dict().values()
-        return {_key(host, self._hook._place[0]): template for host in range(self._hosts)}
+        keys = [_key(host, self._hook._place[0]) for host in range(self._hosts)]
+        return {key: copy.deepcopy(template) for key in keys}  # each is filled in
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         self._hook.load_state_dict(state)
