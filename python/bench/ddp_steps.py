@@ -112,17 +112,21 @@ class Contestant:
     def __init__(self, method, kind, seed):
         self.method = method
         torch.manual_seed(seed)
-        is_one_bucket = method == "ddp powersgd"  # with more it hangs, or aborts
-        usual = dist._DEFAULT_FIRST_BUCKET_BYTES
-        if is_one_bucket:
-            dist._DEFAULT_FIRST_BUCKET_BYTES = ONE_BUCKET_MB * 1024 * 1024
-        cap = {"bucket_cap_mb": ONE_BUCKET_MB} if is_one_bucket else {}
-        self.model = DistributedDataParallel(kind(), **cap)
-        dist._DEFAULT_FIRST_BUCKET_BYTES = usual
+        self.model = self._wrap(kind())
         self.kind = kind
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01, momentum=0.9)
         self.generator = torch.Generator().manual_seed(1000 * seed + dist.get_rank())
         self.hook = self._attach()
+
+    def _wrap(self, model):
+        is_one_bucket = self.method == "ddp powersgd"  # with more it hangs, or aborts
+        usual = dist._DEFAULT_FIRST_BUCKET_BYTES
+        if is_one_bucket:
+            dist._DEFAULT_FIRST_BUCKET_BYTES = ONE_BUCKET_MB * 1024 * 1024
+        cap = {"bucket_cap_mb": ONE_BUCKET_MB} if is_one_bucket else {}
+        wrapped = DistributedDataParallel(model, **cap)
+        dist._DEFAULT_FIRST_BUCKET_BYTES = usual
+        return wrapped
 
     def _attach(self):
         if self.method == "ddp plain":
@@ -170,12 +174,12 @@ class Contestant:
             self.hook.close()
 
 
-def measure(methods, kind, options):
+def measure(methods, kind, options, make=Contestant):
     """By method, what each round gave: steps a second, or a loss."""
     measured = {method: [] for method in methods}
     for turn in range(options.rounds):
         for method in methods:
-            contestant = Contestant(method, kind, seed=turn + 1)
+            contestant = make(method, kind, seed=turn + 1)
             if options.loss_after:
                 measured[method].append(contestant.learn(options.loss_after))
             else:

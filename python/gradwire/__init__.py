@@ -17,9 +17,10 @@ except ImportError as error:
     ) from error
 
 from ._native import __version__
+from .attach import attach
 from .arrays import codecs, decode, encode, methods
 from .errors import Error, FileError, PeerError, SpecError, StartError
-from .hook import Hook, attach
+from .hook import Hook
 from .lazy import LazyStep
 from .state import reshare
 

@@ -20,16 +20,19 @@ class Bucket:
         )
         self._arrival: Optional[torch.cuda.Event] = None
         self._floats = self.buffer
+        self._depart()
+        devices = [self.buffer.device] if self.buffer.is_cuda else None
+        self._done: "torch.futures.Future[Any]" = torch.futures.Future(devices=devices)
+        #: What DDP waits for.
+        self.future: "torch.futures.Future[torch.Tensor]" = self._done.then(_deliver)
+
+    def _depart(self) -> None:
         if self.buffer.is_cuda:
             # Half the bytes travel if the conversion is done on this side.
             pinned = torch.empty(self.buffer.shape, dtype=self.buffer.dtype, pin_memory=True)
             self._floats = pinned.copy_(self.buffer, non_blocking=True)
             self._arrival = torch.cuda.Event()
             self._arrival.record()
-        devices = [self.buffer.device] if self.buffer.is_cuda else None
-        self._done: "torch.futures.Future[Any]" = torch.futures.Future(devices=devices)
-        #: What DDP waits for.
-        self.future: "torch.futures.Future[torch.Tensor]" = self._done.then(_deliver)
 
     def arrive(self) -> None:
         """Waits until the gradients are here, as floats."""
@@ -47,9 +50,12 @@ class Bucket:
 
     def deliver(self) -> None:
         """The floats are the means: DDP may go on."""
+        self._return()
+        self._done.set_result(self.buffer)
+
+    def _return(self) -> None:
         if self._floats is not self.buffer:
             self.buffer.copy_(self._floats)
-        self._done.set_result(self.buffer)
 
     def fail(self, error: BaseException) -> None:
         """DDP raises this where it waits, unless it has got its means already."""

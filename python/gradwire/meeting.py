@@ -14,7 +14,7 @@ import socket
 import time
 from datetime import timedelta
 from itertools import zip_longest
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import torch.distributed as dist
 
@@ -42,9 +42,9 @@ def meet(group: Any, facts: Dict[str, Any], seconds_max: float) -> Meeting:
     rank, size = dist.get_rank(group), dist.get_world_size(group)
     address = (_own_address(), _free_port(), secrets.randbits(63)) if rank == 0 else None
     mine = (address, facts, socket.gethostname())
-    all_ranks = _gather(group, mine, seconds_max) if size > 1 else [mine]
+    all_ranks = gather(group, mine, seconds_max)
     for other, (_, theirs, _) in enumerate(all_ranks):
-        _check_same(all_ranks[0][1], theirs, other)
+        check_same(all_ranks[0][1], theirs, other)
     host = all_ranks[0][0][0]
     if host.startswith("127.") and len({name for _, _, name in all_ranks}) > 1:
         raise StartError(
@@ -60,8 +60,11 @@ def meet(group: Any, facts: Dict[str, Any], seconds_max: float) -> Meeting:
 _meetings: Dict[Any, int] = {}
 
 
-def _gather(group: Any, mine: Any, seconds_max: float) -> List[Any]:
-    members = _global_ranks(group)
+def gather(group: Any, mine: Any, seconds_max: float) -> List[Any]:
+    """What each rank of the group gives. All ranks of the group call it."""
+    members = global_ranks(group)
+    if len(members) == 1:
+        return [mine]
     number = _meetings[members] = _meetings.get(members, -1) + 1
     store = dist.PrefixStore(
         f"gradwire/{'-'.join(map(str, members))}/{number}",
@@ -90,7 +93,7 @@ def _gather(group: Any, mine: Any, seconds_max: float) -> List[Any]:
     return [pickle.loads(store.get(str(other))) for other in range(len(members))]
 
 
-def _global_ranks(group: Any) -> Any:
+def global_ranks(group: Any) -> Tuple[int, ...]:
     if group is None:
         return tuple(range(dist.get_world_size()))
     return tuple(dist.get_global_rank(group, rank) for rank in range(dist.get_world_size(group)))
@@ -109,7 +112,8 @@ def _ranks(ranks: List[int]) -> str:
     return f"{noun} {', '.join(map(str, ranks))}"
 
 
-def _check_same(first: Dict[str, Any], theirs: Dict[str, Any], rank: int) -> None:
+def check_same(first: Dict[str, Any], theirs: Dict[str, Any], rank: int) -> None:
+    """Raises if the facts of a rank differ from those of rank 0."""
     for fact in first:
         ours, other = first[fact], theirs.get(fact)
         if ours == other:

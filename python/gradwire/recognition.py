@@ -26,6 +26,23 @@ def ddp_of(model: Any) -> DistributedDataParallel:
     return inner
 
 
+def sharded_of(model: Any) -> torch.nn.Module:
+    """The model of ``fully_shard``, also inside ``torch.compile(model)``. Raises for everything else,
+    with advice."""
+    inner = getattr(model, "_orig_mod", model)
+    if is_fully_sharded(inner):
+        return inner
+    if isinstance(inner, DistributedDataParallel) or _has_class(inner, "FullyShardedDataParallel"):
+        raise Error(
+            f"replicate= is for models that fully_shard (FSDP2) shards, and {type(inner).__name__} "
+            "is none: for DistributedDataParallel leave it out"
+        )
+    raise Error(
+        f"replicate= is for models that fully_shard (FSDP2) shards: call fully_shard(model, "
+        f"mesh=mesh['shard']) for the whole {type(inner).__name__} first"
+    )
+
+
 def is_fully_sharded(model: Any) -> bool:
     """Whether ``fully_shard`` (FSDP2) was applied to the model."""
     return _has_class(model, "FSDPModule") and not _is_replicated(model)

@@ -102,6 +102,12 @@ def _check(state: State, spec: Optional[str] = None) -> None:
         raise Error(f"the state is one of {state['spec']}, and the hook is {spec}")
 
 
+def part_of(state: State) -> Sequence[int]:
+    """Which part of the parameters a state belongs to, of how many that a host has."""
+    _check(state)
+    return state["more"].get("part", (0, 1))
+
+
 def more_of(state: State, field: str) -> Any:
     """What is beside the method's part."""
     if not isinstance(state["more"], dict) or field not in state["more"]:

@@ -9,6 +9,9 @@ from .errors import Error
 #: Of a method: the name and the shape of each tensor.
 NamedShapes = List[Tuple[str, List[int]]]
 
+#: Of tensors, or of what stands for them.
+Names = Dict[torch.Tensor, str]
+
 #: Consecutive floats: their address and their number. Somebody keeps them alive.
 Floats = Tuple[int, int]
 

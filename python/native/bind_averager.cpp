@@ -136,6 +136,7 @@ py::dict probe(const std::string& spec, const NamedShapes& shapes, const std::st
   dict["spec"] = canonical;
   dict["has_memory"] = memory_bytes > 0;
   dict["owns_momentum"] = traits.owns_momentum;
+  dict["needs_whole_gradient"] = traits.needs_whole_gradient;
   dict["needs_parameters"] = traits.needs_parameters;
   dict["is_biased"] = parsed.up && is_biased(*parsed.up);
   return dict;

@@ -1,0 +1,76 @@
+"""``attach``: the one call that a program adds."""
+
+import os
+from typing import Any, Optional, Union
+
+import torch
+
+from .ddp import DdpHook
+from .errors import Error
+from .hook import Hook
+from .hosts import HostsOption
+from .participant import Options
+from .recognition import ddp_of, sharded_of
+from .sharded import ShardedHook
+
+
+def attach(
+    model: torch.nn.Module,
+    spec: str,
+    *,
+    replicate: Optional[Any] = None,
+    hosts: Optional[HostsOption] = None,
+    optimizer: Optional[torch.optim.Optimizer] = None,
+    scaler: Optional[Any] = None,
+    topology: str = "auto",
+    seed: int = 0,
+    record: Optional[Union[str, "os.PathLike[str]"]] = None,
+    overwrite: bool = False,
+    interface: Optional[str] = None,
+    timeout: float = 60.0,
+) -> "Hook":
+    """Averages the gradients of a model with the method that ``spec`` names, from now on.
+
+    All ranks of the model's process group call it at the same point, after the model was wrapped and
+    before its first backward pass. The rest of the program stays as it is. A second call replaces
+    the first hook.
+
+    Args:
+        model: a ``DistributedDataParallel``, or a model that ``fully_shard`` (FSDP2) was applied to.
+        spec: a method or a codec, such as ``"ef(topk(1%) | natural)"``; see ``gradwire methods``.
+        replicate: for ``fully_shard``: the mesh or process group of the ranks on all hosts that hold
+            the same shard of the model.
+        hosts: for DDP with several ranks on a host, which then average among themselves first:
+            ``"auto"``, the number of hosts, or a list with the host of each rank.
+        optimizer: the optimizer of the model. Memories then follow its learning rates, and methods
+            that do not fit the optimizer are refused or warned about.
+        scaler: the ``GradScaler`` in use, if there is one. Memories are rescaled with it.
+        topology: the route of messages: auto, scatter, gather, ring or server.
+        seed: the seed of all random numbers; the same on all ranks.
+        record: a directory for the record of the run. ``gradwire report`` makes a page from it.
+        overwrite: whether an existing record may be replaced.
+        interface: the network interface, such as ``"eth0"``. The default is that of
+            ``GLOO_SOCKET_IFNAME``, or the interface on the route to rank 0.
+        timeout: seconds that ranks wait for each other at the start, and the peer timeout
+            afterwards.
+
+    Raises:
+        SpecError: the spec is wrong.
+        StartError: a rank is missing, or the ranks' settings differ.
+        Error: the method does not fit the model or the optimizer.
+    """
+    options = Options(topology, seed, record, overwrite, interface, timeout)
+    if replicate is not None:
+        if hosts is not None:
+            raise Error("hosts= is for DDP: a model of fully_shard takes replicate= alone")
+        return ShardedHook(
+            sharded_of(model),
+            spec,
+            replicate=replicate,
+            optimizer=optimizer,
+            scaler=scaler,
+            options=options,
+        )
+    return DdpHook(
+        ddp_of(model), spec, hosts=hosts, optimizer=optimizer, scaler=scaler, options=options
+    )
