@@ -42,7 +42,7 @@ class EventFile {
 
   void add(std::uint64_t step, std::span<const Scalar> scalars);
 
-  // The events are in the hands of the system when this returns.
+  // When it returns, the operating system has the events.
   void flush();
 
  private:

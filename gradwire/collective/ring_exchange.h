@@ -1,18 +1,18 @@
-// ring: the sum of a chunk starts behind its owner, goes from neighbour to neighbour until it
-// reaches the owner, and the mean goes round once more. A rank sends 2(N-1)/N of a message, always
-// to the same neighbour.
+// ring: the sum of a chunk starts at the neighbour behind its owner. It passes from neighbour to
+// neighbour and ends at the owner, which then sends the mean around the ring. A rank sends 2(N-1)/N
+// of a message, always to the same neighbour.
 //
-// Where payloads can be summed (none, randk with a shared seed) they are, and nothing is lost on
-// the way. Any other unbiased codec rounds again at every hop: still without bias, but with more
-// noise. ring_omega says how much.
+// Payloads that can be added without decoding are added exactly (see Codec::summable_from). Any
+// other unbiased codec rounds again at every hop. This adds no bias, but noise: see ring_omega.
 #pragma once
 
 #include "gradwire/collective/exchange_base.h"
 
 namespace gradwire {
 
-// Of the mean of N vectors on a ring that rounds at every hop by a codec of this omega: the mean's
-// expected squared error is at most ring_omega times the mean of the vectors' squared norms.
+// The noise of a ring that rounds at every hop with a codec of this omega. The expected squared
+// error of the mean is at most ring_omega times the mean of the squared norms of the ranks'
+// vectors.
 double ring_omega(double omega, std::size_t ranks);
 
 class RingExchange final : public ExchangeBase {
@@ -31,11 +31,11 @@ class RingExchange final : public ExchangeBase {
   void share_means();
   void commit_all();
 
-  // A mean has come, or was made here: to its place, or kept for the worker's port.
+  // Writes a complete mean to the caller's memory, or keeps it for the worker's port.
   void take_mean(std::size_t segment_index, std::span<const std::byte> parcel, std::size_t owner);
 
-  // Adds this rank's values of a segment to what came, if anything did, and sends the sum on. At
-  // the chunk's owner it is complete: the mean is sent instead.
+  // Adds this rank's values of a segment to the incoming sum, if there is one, and sends the result
+  // on. At the chunk's owner the sum is complete: the owner sends the mean.
   void add_own(std::size_t segment_index, const Incoming* incoming, bool is_mean);
   Written sum_payloads(std::size_t segment_index, ParcelReader* incoming, bool is_mean,
                        std::span<std::byte> memory);
@@ -47,13 +47,13 @@ class RingExchange final : public ExchangeBase {
   std::size_t rank_behind(std::size_t steps) const { return (rank() + ranks() - steps) % ranks(); }
   std::size_t hop_frame_bytes_max(const Segment& segment) const;
 
-  // A room for a frame to send, once it is free; and sending what was written there.
+  // Memory for the next frame to send, when it is free; and the sending of that frame.
   std::span<std::byte> next_room();
   void send_room(std::span<const std::byte> frame);
 
   const bool is_summed_;
   const FrameKind mean_kind_;
-  FrameStore own_frames_;  // where own payloads are summed and have to be encoded, by segment
+  FrameStore own_frames_;  // by segment, if own payloads are added without decoding
   std::vector<Written> own_written_;
   FrameStore mean_parcels_;  // with a worker's port, by segment
   std::vector<std::span<const std::byte>> mean_written_;

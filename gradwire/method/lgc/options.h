@@ -1,4 +1,4 @@
-// What can be set of lgc. Value types.
+// The options of lgc. Value types.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 namespace gradwire {
 
 enum class LgcInstance {
-  ring,    // every rank sends its own code
-  server,  // one sends a code for all, and each what is new with it
+  ring,    // each rank sends its own code
+  server,  // one rank sends a code of the common part, and each rank its innovation
 };
 
 struct LgcOptions {
@@ -23,8 +23,8 @@ struct LgcOptions {
   CodeKind code = CodeKind::linear;
   std::size_t channels = kCodeBlock;
   double bits = 2;              // of the code, for each value
-  std::string values = "sign";  // how the leader writes its own beside their indices
-  std::string innovation;       // the codec of what is new with a rank, on a server
+  std::string values = "sign";  // codec of the leader's values, which it sends with the indices
+  std::string innovation;       // codec of the innovation, for the instance server
 };
 
 // The arguments of lgc in a spec. Throws SpecError.
