@@ -36,7 +36,7 @@ def memories_in(states):
 
 
 def lightning(spec, directory, epochs=1, resume=None, fits=1):
-    """The digest of the model after epochs of ten steps; checkpoints and logs go to the directory."""
+    """Epochs of ten steps; checkpoints and logs go to the directory."""
     import lightning.pytorch as pl
     from lightning.pytorch.loggers import CSVLogger
 
@@ -80,7 +80,7 @@ def lightning(spec, directory, epochs=1, resume=None, fits=1):
     return {
         "digest": digest(module),
         "steps": trainer.global_step,
-        "memories": [memories_in(state["ranks"]) for state in saved.values()],
+        "memories": [memories_in(state["states"]) for state in saved.values()],
         "is_open": callback is not None and callback.hook is not None,
         "figures": os.path.join(logger.log_dir, "metrics.csv"),
     }

@@ -20,7 +20,7 @@ def read_options(description):
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--method", default=PLAIN, help="a spec of gradwire, or plain for DDP alone")
+    parser.add_argument("--method", default=PLAIN, help="a spec of gradwire, or plain for DDP")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--text", default="datasets/text",

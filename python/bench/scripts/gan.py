@@ -48,9 +48,9 @@ def initialise(module):
         nn.init.normal_(module.weight, 1.0, 0.02)
 
 
-def without(hook):
-    """The gradients of this backward pass are thrown away: memories must not keep them."""
-    return hook.ignore() if hasattr(hook, "ignore") else contextlib.nullcontext()
+def ignoring(hook):
+    """For a backward pass whose gradients are thrown away: memories must not keep them."""
+    return hook.ignore() if hook else contextlib.nullcontext()
 
 
 def main():
@@ -81,7 +81,7 @@ def main():
         # The generator: log(D(G(z))).
         net_g.zero_grad()
         loss_g = criterion(net_d(fake), real_label)
-        with without(hook_d):
+        with ignoring(hook_d):
             loss_g.backward()
         optimizer_g.step()
         losses.append(loss_real.item() + loss_fake.item())

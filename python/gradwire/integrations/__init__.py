@@ -1,2 +1,2 @@
-"""gradwire in frameworks around PyTorch. Each module imports its framework; gradwire imports none of
-them. docs/integrations.md is the manual."""
+"""gradwire in frameworks around PyTorch. Each module imports its framework; gradwire itself imports
+none of them. docs/integrations.md is the manual."""

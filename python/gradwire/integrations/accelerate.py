@@ -6,14 +6,13 @@
 ``accelerator.save_state`` and ``load_state`` then hold the memories of all ranks.
 """
 
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, Dict, Optional
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from ..errors import Error
 from ..hook import Hook, attach
-from .all_ranks import AllRanks
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -49,8 +48,22 @@ def attach_accelerator(
     hook = attach(
         model, spec, optimizer=inner_optimizer(optimizer), scaler=scaler_of(accelerator), **options
     )
-    accelerator.register_for_checkpointing(AllRanks(hook))
+    accelerator.register_for_checkpointing(_AllRanks(hook))
     return hook
+
+
+class _AllRanks:
+    """The states of all ranks. accelerate asks all ranks for a state, and saves that of rank 0. It
+    loads it on all ranks."""
+
+    def __init__(self, hook: Hook) -> None:
+        self._hook = hook
+
+    def state_dict(self) -> Dict[str, Any]:
+        return self._hook.full_state_dict() or {}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        self._hook.load_state_dict(state)
 
 
 def inner_optimizer(optimizer: Any) -> Any:

@@ -20,7 +20,6 @@ from ..errors import Error
 from ..figures import Figures
 from ..hook import Hook, attach
 from .accelerate import check_options, inner_optimizer, scaler_of
-from .all_ranks import AllRanks
 
 if TYPE_CHECKING:
     from transformers import Trainer
@@ -113,12 +112,14 @@ class GradwireCallback(TrainerCallback):
         return Path(args.output_dir) / f"{PREFIX_CHECKPOINT_DIR}-{state.global_step}"
 
     def _resume(self, hook: Hook, checkpoint: Path) -> None:
+        """Rank 0 reads the states of all ranks."""
         path = checkpoint / STATE_FILE
+        is_first = dist.get_rank() == 0
         is_there = [path.exists()]
-        dist.broadcast_object_list(is_there)  # as rank 0 sees it, on all ranks
+        dist.broadcast_object_list(is_there)  # as rank 0 sees it
         if is_there[0]:
-            AllRanks(hook).load_state_dict(torch.load(path, map_location="cpu"))
-        elif dist.get_rank() == 0:
+            hook.load_full_state_dict(torch.load(path, map_location="cpu") if is_first else None)
+        elif is_first:
             warnings.warn(
                 f"{path} is missing, so the memories of {self._spec} begin empty. If the "
                 "checkpoint is elsewhere, call attach_trainer(..., resume_from=CHECKPOINT)"
@@ -127,8 +128,8 @@ class GradwireCallback(TrainerCallback):
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if self.hook is None:
             return
-        states = AllRanks(self.hook).state_dict()
-        if not state.is_world_process_zero:
+        states = self.hook.full_state_dict()
+        if states is None:
             return
         path = Path(args.output_dir) / f"{PREFIX_CHECKPOINT_DIR}-{state.global_step}" / STATE_FILE
         new = path.with_suffix(".new")

@@ -2,14 +2,14 @@
 
     trainer = Trainer(strategy="ddp", callbacks=[GradwireCallback("ef(topk(1%) | natural)")])
 
-The callback attaches to the DDP model when a fit begins. Lightning's checkpoints hold the memories of
-all ranks, and its loggers show bytes and times.
+The callback attaches to the DDP model when a fit begins. Lightning's checkpoints hold the memories
+of all ranks, and its loggers show bytes and times.
 """
 
 import sys
 import warnings
 import weakref
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Optional
 
 from torch.nn.parallel import DistributedDataParallel
 
@@ -21,7 +21,6 @@ else:
 from ..errors import Error
 from ..figures import Figures
 from ..hook import Hook, attach
-from .all_ranks import deal_out, gather
 
 
 class GradwireCallback(Callback):
@@ -45,8 +44,10 @@ class GradwireCallback(Callback):
         self._figures = Figures()
         #: The hook of the fit that is under way; nothing otherwise.
         self.hook: Optional[Hook] = None
-        # The states of all ranks: of a checkpoint, or of the end of a fit of this module.
-        self._states: Optional[List[Any]] = None
+        # Whether the next fit continues from a state: that of a checkpoint, or that of the end of
+        # the last fit of this module. All ranks know; rank 0 has it, and after a checkpoint all do.
+        self._has_state = False
+        self._state: Optional[Dict[str, Any]] = None
         self._module: Any = lambda: None
 
     # --- A fit ---
@@ -71,9 +72,9 @@ class GradwireCallback(Callback):
         self._figures = Figures()
         is_other = self._module() not in (None, pl_module)
         self._module = weakref.ref(pl_module)
-        if self._states is not None and not is_other:
-            deal_out(self._states, self.hook)
-        self._states = None
+        if self._has_state and not is_other:
+            self.hook.load_full_state_dict(self._state)
+        self._has_state, self._state = False, None
 
     def on_train_batch_end(
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
@@ -91,7 +92,8 @@ class GradwireCallback(Callback):
     def on_fit_end(self, trainer: Any, pl_module: Any) -> None:
         if self.hook is None:
             return
-        self._states = gather(self.hook)  # for a checkpoint after the fit, and for the next fit
+        # For a checkpoint after the fit, and for the next fit.
+        self._has_state, self._state = True, self.hook.full_state_dict()
         self._end()
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
@@ -110,18 +112,18 @@ class GradwireCallback(Callback):
     def state_dict(self) -> Dict[str, Any]:
         """Lightning calls it on all ranks, and saves the result of rank 0."""
         if self.hook is not None and self.hook.failure is None:
-            return {"ranks": gather(self.hook)}
+            return self.hook.full_state_dict() or {}
         if self.hook is not None:
             warnings.warn(
                 "this checkpoint has no memories of gradwire, since averaging has failed: "
                 f"{self.hook.failure}"
             )
-        return {} if self._states is None else {"ranks": self._states}
+        return self._state or {}
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
         """Lightning calls it on all ranks, before a fit begins or after."""
         if self.hook is not None:
-            deal_out(state_dict["ranks"], self.hook)
+            self.hook.load_state_dict(state_dict)
         else:
-            self._states = state_dict["ranks"]
+            self._has_state, self._state = True, state_dict
             self._module = lambda: None
