@@ -259,7 +259,8 @@ std::string Presence::describe(const Cause& cause) const {
                ? "an unknown rank"
                : "rank " + std::to_string(rank) + " (" + transport_.address(rank) + ')';
   };
-  return "lost " + who(cause.rank) + " at step " + std::to_string(cause.step) + ": " +
+  // Records and programs count steps from 1.
+  return "lost " + who(cause.rank) + " at step " + std::to_string(cause.step + 1) + ": " +
          cause.reason +
          (cause.finder == transport_.rank() ? "" : "; found by " + who(cause.finder));
 }

@@ -58,7 +58,7 @@ TEST(Presence, SilentPeerIsNamedAfterTheDeadline) {
   const Ending ending = ending_of([&] { tick_for_ever(here); });
   EXPECT_GE(Clock::now() - start, 200ms);
   EXPECT_EQ(ending.rank, 1u);
-  EXPECT_TRUE(has(ending.what, "lost rank 1 (thread 1) at step 5: it fell silent")) << ending.what;
+  EXPECT_TRUE(has(ending.what, "lost rank 1 (thread 1) at step 6: it fell silent")) << ending.what;
   EXPECT_FALSE(has(ending.what, "found by")) << ending.what;
   EXPECT_FALSE(has(ending.what, "cut off")) << ending.what;
   EXPECT_TRUE(here.is_over());
@@ -157,7 +157,7 @@ TEST(Presence, PeerThatEndedForAnothersSakeIsNotTheCause) {
   const Ending ending = ending_of([&] { a.lose(PeerError("rank 1 (thread 1) has left", 1)); });
   EXPECT_EQ(ending.rank, 2u);
   EXPECT_EQ(ending.what,
-            "lost rank 2 (thread 2) at step 12: its frame was damaged; found by rank 1 (thread 1)");
+            "lost rank 2 (thread 2) at step 13: its frame was damaged; found by rank 1 (thread 1)");
 }
 
 TEST(Presence, PeerThatIsGoneWithoutAWordIsTheCause) {
@@ -212,7 +212,7 @@ TEST(PresenceThread, VerdictReachesAllRanksWithTheFirstCause) {
   for (std::size_t rank = 0; rank < kRanks; ++rank) {
     EXPECT_EQ(endings[rank].rank, 3u);
     EXPECT_EQ(endings[rank].what,
-              std::string("lost rank 3 (thread 3) at step 17: its frame was damaged") +
+              std::string("lost rank 3 (thread 3) at step 18: its frame was damaged") +
                   (rank == 1 ? "" : "; found by rank 1 (thread 1)"));
   }
 }

@@ -12,6 +12,7 @@ from .hosts import HostsOption
 from .participant import Options
 from .recognition import ddp_of, sharded_of
 from .sharded import ShardedHook
+from .tensorboard import Place
 
 
 def attach(
@@ -28,6 +29,7 @@ def attach(
     overwrite: bool = False,
     interface: Optional[str] = None,
     timeout: float = 60.0,
+    tensorboard: Optional[Place] = None,
 ) -> "Hook":
     """Averages the gradients of a model with the method that ``spec`` names, from now on.
 
@@ -53,13 +55,15 @@ def attach(
             ``GLOO_SOCKET_IFNAME``, or the interface on the route to rank 0.
         timeout: seconds that ranks wait for each other at the start, and the peer timeout
             afterwards.
+        tensorboard: a directory for event files, or a ``SummaryWriter``: bytes and times of each
+            step, and the figures that the program gives to ``Hook.log``. Rank 0 writes them.
 
     Raises:
         SpecError: the spec is wrong.
         StartError: a rank is missing, or the ranks' settings differ.
         Error: the method does not fit the model or the optimizer.
     """
-    options = Options(topology, seed, record, overwrite, interface, timeout)
+    options = Options(topology, seed, record, overwrite, interface, timeout, tensorboard)
     if replicate is not None:
         if hosts is not None:
             raise Error("hosts= is for DDP: a model of fully_shard takes replicate= alone")

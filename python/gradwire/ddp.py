@@ -57,6 +57,7 @@ class DdpHook(Hook):
         super().__init__(
             spec, shapes, optimizer=optimizer, scaler=scaler, options=options, place=place
         )
+        self._model = weakref.ref(model)
         slot = _slot_of(model)
         if slot.hook is not None:
             slot.hook.close()
@@ -102,6 +103,7 @@ class DdpHook(Hook):
 
     def _on_gradients(self, ddp_bucket: Any) -> "torch.futures.Future[torch.Tensor]":
         self._check_works()
+        self._check_join()
         if self._is_ignoring:
             return default_hooks.allreduce_hook(self._group, ddp_bucket)
         bucket = self._bucket(ddp_bucket)
@@ -124,9 +126,22 @@ class DdpHook(Hook):
                 self._unwatch()
         return bucket.future
 
+    def _check_join(self) -> None:
+        model = self._model()
+        is_joining = getattr(getattr(model, "_join_config", None), "enable", False)
+        if is_joining and not getattr(model, "_divide_by_initial_world_size", True):
+            raise self._end(
+                Error(
+                    "Join(divide_by_initial_world_size=False) averages over the ranks that still "
+                    "have inputs, and a communication hook does not know which: use "
+                    "divide_by_initial_world_size=True"
+                )
+            )
+
     def _finish(self, order: List[str], used: Optional[List[str]], last_ready: float) -> None:
         if not self._averaging.finish(order, used, last_ready):
             self._discards.forget()
+        self._note_step(self._rates.last)
 
     def _bucket(self, ddp_bucket: Any) -> Bucket:
         if self._host is None or self._parts is None:

@@ -39,7 +39,7 @@ class Hook(Participant):
     ) -> None:
         _check_arguments(optimizer, scaler)
         if place[0] > 0:
-            options = options._replace(record=None)  # one record, of the first part
+            options = options._replace(record=None, tensorboard=None)  # those of the first part
         super().__init__(spec, shapes, options)
         _check_optimizer_fits(self._traits, optimizer)
         if place[1] > 1:
@@ -48,7 +48,6 @@ class Hook(Participant):
         self._scaler = scaler
         self._scale: Optional[float] = None
         self._warned_of_scaler = self._scaler is not None
-        self._is_open = False  # a step is under way
         self._is_ignoring = False
         self.failure = Error("the hook was not completed")
 
@@ -113,6 +112,15 @@ class Hook(Participant):
                 "wrong when the scale changes. Pass the scaler: gradwire.attach(..., "
                 "scaler=scaler)"
             )
+
+    @property
+    def _is_open(self) -> bool:
+        """A step is under way."""
+        return self._health.is_within_step
+
+    @_is_open.setter
+    def _is_open(self, is_open: bool) -> None:
+        self._health.is_within_step = is_open
 
     # --- For the program ---
 
@@ -203,9 +211,6 @@ class Hook(Participant):
         self._call(lambda: self._averaging.load(method, mine["step"], carried))
         self._scale = states.more_of(mine, "scale")
 
-    def _is_within_step(self) -> bool:
-        return self._is_open
-
     def _call(self, task: Callable[[], Any]) -> Any:
         return self._worker.call(task)
 
@@ -215,6 +220,9 @@ class Hook(Participant):
 
     def _stop(self, seconds: Optional[float] = None) -> bool:
         return self._worker.stop(seconds)
+
+    def _ending(self) -> Callable[[], Any]:
+        return self._worker.stop
 
 
 def _check_arguments(optimizer: Any, scaler: Any) -> None:

@@ -1,34 +1,79 @@
-"""The end of a program: whoever still averages leaves in order, or tells the others of a failure."""
+"""The end of averaging: at the end of the program, or when the program drops a model and its hook.
+
+A participant that works well leaves in order; otherwise the other ranks are told of a failure.
+"""
 
 import atexit
 import multiprocessing
 import multiprocessing.util
 import os
 import sys
-from typing import Any, List, Set, Tuple
+import threading
+import weakref
+from typing import Any, Callable, Dict, List, Optional, Set
 
 from .errors import Error
 
-# With their process, since one that was forked has no part in it; in the order in which they were
-# made, which all ranks share.
-_open: List[Tuple[int, Any]] = []
+
+class Health:
+    """Whether a participant can leave in order."""
+
+    def __init__(self) -> None:
+        self.failure: Optional[BaseException] = None
+        #: The other ranks wait for this one.
+        self.is_within_step = False
+
+    def is_good(self) -> bool:
+        return self.failure is None and not self.is_within_step
 
 
-def add(who: Any) -> None:
-    """``who.leave(is_failing)`` is called at the end, unless it is removed before."""
-    _open.append((os.getpid(), who))
+# By the participant's id, in the order in which they were made, which all ranks share. Only the
+# process that made one ends it: a forked one has no part in it.
+_open: Dict[int, "weakref.finalize"] = {}
+_makers: Dict[int, int] = {}
+
+# Threads that end dropped participants.
+_endings: List[threading.Thread] = []
+
+
+def add(who: Any, averager: Any, stop: Callable[[], Any], health: Health) -> None:
+    """``who.leave(is_failing)`` is called at the end of the program, unless it is removed before.
+    If ``who`` is dropped, its averager is closed in the background."""
+    dropped = weakref.finalize(who, _end_dropped, id(who), averager, stop, health)
+    dropped.atexit = False
+    _open[id(who)] = dropped
+    _makers[id(who)] = os.getpid()
     _watch_the_end()
 
 
 def remove(who: Any) -> None:
-    _open[:] = [entry for entry in _open if entry[1] is not who]
+    dropped = _open.pop(id(who), None)
+    if dropped is not None:
+        dropped.detach()
+
+
+def _end_dropped(key: int, averager: Any, stop: Callable[[], Any], health: Health) -> None:
+    _open.pop(key, None)
+    if _makers.pop(key, None) != os.getpid():
+        return
+
+    def end() -> None:
+        stop()
+        try:
+            averager.close() if health.is_good() else averager.abandon()
+        except Error as error:
+            print(f"gradwire: {error}", file=sys.stderr)
+
+    thread = threading.Thread(target=end, name="gradwire end", daemon=True)
+    _endings.append(thread)
+    thread.start()
 
 
 _watched: Set[int] = set()
 
 
 def _watch_the_end() -> None:
-    """A process of multiprocessing may end without what atexit does."""
+    """A process of multiprocessing may end without atexit."""
     if multiprocessing.parent_process() is None or os.getpid() in _watched:
         return
     _watched.add(os.getpid())
@@ -45,10 +90,13 @@ def _is_failing() -> bool:
 @atexit.register
 def _leave_all() -> None:
     is_failing = _is_failing()
-    for process, who in list(_open):
-        if process != os.getpid():
+    for key, dropped in list(_open.items()):
+        alive = dropped.peek()
+        if alive is None or _makers.get(key) != os.getpid():
             continue
         try:
-            who.leave(is_failing)
+            alive[0].leave(is_failing)
         except Error as error:
             print(f"gradwire: {error}", file=sys.stderr)
+    for thread in _endings:
+        thread.join()

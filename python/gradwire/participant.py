@@ -16,6 +16,7 @@ from .description import description_of
 from .errors import Error
 from .meeting import Meeting, interface as named_interface, meet
 from .summary import stats_of, summary_of
+from .tensorboard import Board, Place, check_tensorboard
 from .tensors import NamedShapes
 from .waiting import told_if_slow
 
@@ -29,9 +30,11 @@ class Options(NamedTuple):
     overwrite: bool
     interface: Optional[str]
     timeout: float
+    tensorboard: Optional[Place] = None
 
     def check(self) -> None:
         check_seed(self.seed)
+        check_tensorboard(self.tensorboard)
         check_timeout(self.timeout)
         check_place(self.topology, self.interface, self.record, self.overwrite)
 
@@ -53,10 +56,19 @@ class Participant:
         self._given_spec = spec
         self._options = options
         self._traits = _native.probe(spec, shapes, options.topology)
-        #: What ended the averaging, if something did: a :class:`PeerError` has the rank.
-        self.failure: Optional[BaseException] = None
+        self._health = leaving.Health()
         self._is_closed = False
+        self._board: Optional[Board] = None
         self._last_stats: Optional[Dict[str, Any]] = None  # when the averager is gone
+
+    @property
+    def failure(self) -> Optional[BaseException]:
+        """What ended the averaging, if something did: a :class:`PeerError` has the rank."""
+        return self._health.failure
+
+    @failure.setter
+    def failure(self, error: Optional[BaseException]) -> None:
+        self._health.failure = error
 
     # --- The start ---
 
@@ -92,8 +104,11 @@ class Participant:
 
     def _start(self) -> None:
         """From now on the end of the program is an end of this, too."""
+        options = self._options
+        if options.tensorboard is not None and self._meeting.rank == 0:
+            self._board = Board(options.tensorboard)
         self.failure = None
-        leaving.add(self)
+        leaving.add(self, self._averager, self._ending(), self._health)
 
     # --- What derived classes say of themselves ---
 
@@ -121,10 +136,6 @@ class Participant:
         changed."""
         raise NotImplementedError
 
-    def _is_within_step(self) -> bool:
-        """Then the others wait for this rank, and there is no orderly end."""
-        return False
-
     def _call(self, task: Callable[[], Any]) -> Any:
         """What the task returns, on the thread that averages."""
         return task()
@@ -135,6 +146,15 @@ class Participant:
     def _stop(self, seconds: Optional[float] = None) -> bool:
         """Ends that thread. Whether it has ended within that time."""
         return True
+
+    def _ending(self) -> Callable[[], Any]:
+        """Ends that thread, too, but does not refer to this object."""
+        return lambda: True
+
+    def _note_step(self, learning_rate: Optional[float]) -> None:
+        """After a step, on the thread that averages."""
+        if self._board is not None:
+            self._board.add_step(self._steps_done(), self._stats_now(), learning_rate)
 
     # --- For the program ---
 
@@ -160,6 +180,10 @@ class Participant:
         self._wait()
         self._check_works()
         self._averager.log(loss, samples, test_loss, accuracy)
+        if self._board is not None:
+            self._board.add_metrics(
+                self._steps_done(), loss=loss, test_loss=test_loss, accuracy=accuracy
+            )
 
     def remarks(self) -> List[str]:
         """What the method had to say since this was called last: plans, phases, fallbacks."""
@@ -175,8 +199,9 @@ class Participant:
         rank had to say of it, where the method tells them apart.
         """
         self._wait()
-        if self._last_stats is not None:
-            return self._last_stats
+        return self._last_stats if self._last_stats is not None else self._stats_now()
+
+    def _stats_now(self) -> Dict[str, Any]:
         return stats_of(
             self.spec, self._meeting, self._averager, self._shapes(), self._more_phases()
         )
@@ -236,10 +261,10 @@ class Participant:
         self._is_closed = True
         leaving.remove(self)
         self._stop()
-        if self.failure is not None or self._is_within_step():
+        if not self._health.is_good():
             self._abandon()
             return
-        self._last_stats = self.stats()
+        self._keep_last()
         self._averager.close()
 
     def leave(self, is_failing: bool) -> None:
@@ -251,8 +276,13 @@ class Participant:
 
     def _abandon(self) -> None:
         """The others are told that this rank gave up. May be called again."""
-        self._last_stats = self.stats()
+        self._keep_last()
         self._averager.abandon()
+
+    def _keep_last(self) -> None:
+        self._last_stats = self.stats()
+        if self._board is not None:
+            self._board.close()
 
     def _check_works(self) -> None:
         if self.failure is not None:

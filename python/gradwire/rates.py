@@ -26,12 +26,15 @@ class RatesOfGroups:
     ) -> None:
         self._optimizer = optimizer
         self._names = names
+        #: The first group's rate in the last step; None without an optimizer.
+        self.last: Optional[float] = None
 
     def now(self) -> Rates:
         groups: List[Dict[str, Any]] = self._optimizer.param_groups if self._optimizer else []
         rates = [float(group["lr"]) for group in groups]
         if not rates:
             return Rates(1.0, {})
+        self.last = rates[0]
         if len(set(rates)) == 1:
             return Rates(rates[0], {})
         by_name = {

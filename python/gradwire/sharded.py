@@ -102,13 +102,17 @@ class ShardedHook(Hook):
                 shard.take_nothing()
                 self._worker.put(lambda shard=shard: self._add(shard, None))
         now = time.monotonic()
-        self._worker.put(lambda: self._try(lambda: self._averaging.finish([], None, now)))
+        self._worker.put(lambda: self._try(lambda: self._finish(now)))
         self._worker.wait()
         self._is_open, self._arrived = False, []
         self._check_works()
         with torch.no_grad():
             for shard in self._shards:
                 shard.give(shard.factor(self._meeting.size))
+
+    def _finish(self, last_ready: float) -> None:
+        self._averaging.finish([], None, last_ready)
+        self._note_step(self._rates.last)
 
     def _before_pass(self) -> None:
         if self._is_open:

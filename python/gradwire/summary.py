@@ -37,7 +37,7 @@ def stats_of(
 
 
 def ring_bytes(stats: Dict[str, Any]) -> float:
-    """What a rank sends for a step in a ring allreduce of 32-bit floats."""
+    """What a rank sends for a step in a ring all-reduce of 32-bit floats."""
     elements = sum(entry["elements"] for entry in stats["parameters"].values())
     return 2 * (stats["ranks"] - 1) / stats["ranks"] * 4 * elements
 
@@ -103,5 +103,7 @@ def _compared(ring: float, sent: float) -> str:
     if sent <= 0 or ring <= 0:
         return ""
     ratio = ring / sent
-    times = f"{ratio:.3g} times less" if ratio >= 1 else f"{1 / ratio:.3g} times more"
-    return f", {times} than a ring allreduce of floats"
+    if 0.95 < ratio < 1.05:
+        return ", as much as a ring all-reduce of floats"
+    times = f"{ratio:.3g} times less" if ratio > 1 else f"{1 / ratio:.3g} times more"
+    return f", {times} than a ring all-reduce of floats"
