@@ -37,15 +37,26 @@ def _schedule(optimizer, kind, steps):
     )
 
 
-def scheduled(spec, kind, momentum, clip, steps=120):
-    """Trains with a schedule of learning rates; the last losses, and the largest gradient."""
+def scheduled(kind, specs):
+    """Trains by each method with a schedule of learning rates, with and without momentum and
+    clipping."""
+    return [
+        {"momentum": momentum, "clip": clip, **{s: _scheduled(s, kind, momentum, clip) for s in specs}}
+        for momentum in (0, 0.9)
+        for clip in (0, 1.0)
+    ]
+
+
+def _scheduled(spec, kind, momentum, clip, steps=120):
+    """The mean of the last losses, and the largest norm of a gradient."""
     torch.manual_seed(1)
     model = DistributedDataParallel(Net())
     rate = 0.02 if momentum else 0.1
     optimizer = torch.optim.SGD(model.parameters(), lr=rate, momentum=momentum)
     schedule = _schedule(optimizer, kind, steps)
+    hook = None
     if spec != "plain":
-        gradwire.attach(model, spec, optimizer=optimizer)
+        hook = gradwire.attach(model, spec, optimizer=optimizer)
     losses, largest = [], 0.0
     for step in range(steps):
         inputs, targets = batch(step % 40)
@@ -57,6 +68,8 @@ def scheduled(spec, kind, momentum, clip, steps=120):
         optimizer.step()
         schedule.step()
         losses.append(loss.item())
+    if hook is not None:
+        hook.close()
     return {"loss": sum(losses[-20:]) / 20, "largest": largest, "digest": digest(model)}
 
 
@@ -106,6 +119,7 @@ def thrown_away(ignores):
         warnings.simplefilter("always")
         for step in range(1, 6):
             inputs, targets = batch(step)
+            model.zero_grad()
             loss = nn.functional.cross_entropy(model(inputs), targets)
             if ignores:
                 before = hook.state_dict()["method"]
@@ -304,8 +318,11 @@ def advice():
         "module": message(Net()),
         "nothing": message(None),
         "data parallel": message(nn.DataParallel(Net())),
-        "complex": message(DistributedDataParallel(Complex())),
     }
+    try:
+        messages["complex"] = message(DistributedDataParallel(Complex()))
+    except RuntimeError:
+        pass  # DDP of torch 1.13 does not take it
     taken = DistributedDataParallel(Net())
     taken.register_comm_hook(None, lambda state, bucket: None)
     messages["taken"] = message(taken)
@@ -314,5 +331,5 @@ def advice():
 
         messages["fsdp1"] = message(FullyShardedDataParallel(Net(), device_id=torch.device("cpu")))
     except (ImportError, RuntimeError, ValueError, AssertionError):
-        pass  # torch 1.13 cannot make one without a GPU
+        pass  # torch 1.13 does not make one without a GPU
     return messages

@@ -89,7 +89,8 @@ def _ended(directory: Path, rank: int) -> Ended:
         return path.read_text() if path.exists() else ""
 
     if not read("code"):
-        errors = f"it did not come to its end within {SECONDS_MAX} seconds\n{read('errors')}"
+        why = f"player.py failed, or the rank was killed after {SECONDS_MAX} seconds"
+        errors = f"{why}\n{read('errors')}"
         return Ended(-signal.SIGKILL, None, errors)
     return Ended(int(read("code")), json.loads(read("result") or "null"), read("errors"))
 

@@ -11,17 +11,15 @@ EF = "ef(topk(5%) | natural)"
 
 class Schedules(unittest.TestCase):
     def check(self, kind):
-        for momentum in (0, 0.9):
-            for clip in (0, 1.0):
-                with self.subTest(kind, momentum=momentum, clip=clip):
-                    given = {"kind": kind, "momentum": momentum, "clip": clip}
-                    plain = results("scheduled", 2, spec="plain", **given)
-                    for spec in (EF, "powersgd(rank=2)"):
-                        ours = results("scheduled", 2, spec=spec, **given)
-                        self.assertEqual(len({result["digest"] for result in ours}), 1)
-                        # The loss starts at 2.3. Sparse messages arrive late, not wrong.
-                        self.assertLess(ours[0]["loss"], plain[0]["loss"] + 0.35)
-                        self.assertLess(ours[0]["largest"], 8 * plain[0]["largest"])
+        specs = (EF, "powersgd(rank=2)")
+        first, second = results("scheduled", 2, kind=kind, specs=["plain", *specs])
+        for ours, others in zip(first, second):
+            for spec in specs:
+                with self.subTest(spec, momentum=ours["momentum"], clip=ours["clip"]):
+                    self.assertEqual(ours[spec]["digest"], others[spec]["digest"])
+                    # The loss starts at 2.3. Sparse messages arrive late, not wrong.
+                    self.assertLess(ours[spec]["loss"], ours["plain"]["loss"] + 0.15)
+                    self.assertLess(ours[spec]["largest"], 4 * ours["plain"]["largest"])
 
     def test_cosine(self):
         self.check("cosine")
@@ -126,10 +124,11 @@ class Advice(unittest.TestCase):
                 "module": "wrap it first",
                 "nothing": "not a NoneType",
                 "data parallel": "with one process for each device",
-                "complex": "parameter 'weight' has type torch.complex64",
                 "taken": "has a communication hook of another kind",
             }.items():
                 with self.subTest(kind):
                     self.assertIn(part, messages[kind])
+            if "complex" in messages:
+                self.assertIn("'weight' has type torch.complex64", messages["complex"])
             if "fsdp1" in messages:
                 self.assertIn("fully_shard", messages["fsdp1"])
