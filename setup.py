@@ -36,8 +36,10 @@ class CMakeBuild(build_ext):
 
 
 def settings() -> List[str]:
-    """Those of the environment's CMAKE_ARGS come last."""
-    given = [
+    """Those of the environment's CMAKE_ARGS come last. What CMake remembers of another Python is
+    dropped."""
+    given = ["-U_Python*", "-UPython*", "-UPYTHON*", "-Upybind11_DIR"]
+    given += [
         f"-DPython_EXECUTABLE={sys.executable}",
         "-DGRADWIRE_CLI=OFF",
         "-DGRADWIRE_TESTS=OFF",
@@ -50,7 +52,7 @@ def settings() -> List[str]:
 
         given.append(f"-Dpybind11_DIR={pybind11.get_cmake_dir()}")
     except ImportError:  # a build without isolation: CMake finds that of the system
-        given.append("-Upybind11_DIR")
+        pass
     return given + shlex.split(os.environ.get("CMAKE_ARGS", ""))
 
 
