@@ -11,7 +11,6 @@ import sys
 
 import torch
 import torch.distributed as dist
-from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
@@ -22,11 +21,11 @@ METHODS = ("native HSDP", "none", "natural | entropy", "ef(topk(1%) | natural)")
 
 
 class ShortTexts(Transformer):
-    """The same transformer with 2 texts of 32 letters for each rank: a step is mostly exchange."""
+    """The same transformer with one text of 32 letters for each rank: a step is mostly exchange."""
 
     @classmethod
     def batch(cls, generator):
-        text = torch.randint(cls.letters, (2, 32), generator=generator)
+        text = torch.randint(cls.letters, (1, 32), generator=generator)
         return text, text.roll(1, 1).flatten()
 
 
@@ -39,8 +38,8 @@ class ShardedContestant(Contestant):
         self.mesh = init_device_mesh("cpu", shape, mesh_dim_names=("replicate", "shard"))
         mesh = self.mesh if self.method == "native HSDP" else self.mesh["shard"]
         for layer in model.layers.layers:
-            fully_shard(layer, mesh=mesh)
-        return fully_shard(model, mesh=mesh)
+            fully_shard(layer, mesh=mesh, reshard_after_forward=False)
+        return fully_shard(model, mesh=mesh, reshard_after_forward=False)
 
     def _attach(self):
         if self.method == "native HSDP":
