@@ -52,9 +52,9 @@ def attach(model, options, optimizer=None):
     return gradwire.attach(model, options.method, optimizer=optimizer, seed=options.seed)
 
 
-def finish(options, losses, models, hooks):
+def finish(options, losses, models, hooks, ignored=0):
     """Rank 0 writes the mean of the last losses of all ranks, the ratio of bytes (a ring of floats
-    to what was sent), and a digest of the parameters."""
+    to what was sent), and a digest of the parameters. The first hook ignored so many passes."""
     last = torch.tensor(losses[-LOSSES:]).mean()
     dist.all_reduce(last)
     result = {
@@ -62,7 +62,7 @@ def finish(options, losses, models, hooks):
         "steps": options.steps,
         "seed": options.seed,
         "loss": last.item() / dist.get_world_size(),
-        "ratio": ratio_of([hook for hook in hooks if hook]),
+        "ratio": ratio_of([hook for hook in hooks if hook], ignored),
         "digest": digest_of(models),
     }
     if dist.get_rank() == 0:
@@ -79,11 +79,13 @@ def digest_of(models):
     return total.hexdigest()
 
 
-def ratio_of(hooks):
+def ratio_of(hooks, ignored):
+    """Ignored passes were averaged by DDP itself."""
     if not hooks:
         return 1.0
     from gradwire.summary import ring_bytes
 
     stats = [hook.stats() for hook in hooks]
+    exact = ignored * ring_bytes(stats[0])
     ring = sum(ring_bytes(one) * one["steps"] for one in stats)
-    return ring / sum(one["bytes_sent"] for one in stats)
+    return (ring + exact) / (sum(one["bytes_sent"] for one in stats) + exact)

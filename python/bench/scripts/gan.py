@@ -85,7 +85,7 @@ def main():
             loss_g.backward()
         optimizer_g.step()
         losses.append(loss_real.item() + loss_fake.item())
-    common.finish(options, losses, [net_d, net_g], [hook_d, hook_g])
+    common.finish(options, losses, [net_d, net_g], [hook_d, hook_g], ignored=options.steps)
     dist.destroy_process_group()
 
 

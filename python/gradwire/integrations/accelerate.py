@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Dict, Optional
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
+from ..attach import attach
 from ..errors import Error
-from ..hook import Hook, attach
+from ..hook import Hook
 
 if TYPE_CHECKING:
     from accelerate import Accelerator

@@ -16,9 +16,10 @@ from torch.nn.parallel import DistributedDataParallel
 from transformers import TrainerCallback
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
+from ..attach import attach
 from ..errors import Error
 from ..figures import Figures
-from ..hook import Hook, attach
+from ..hook import Hook
 from .accelerate import check_options, inner_optimizer, scaler_of
 
 if TYPE_CHECKING:

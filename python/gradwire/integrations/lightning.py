@@ -18,9 +18,10 @@ if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules
 else:
     from lightning.pytorch import Callback  # type: ignore[assignment]
 
+from ..attach import attach
 from ..errors import Error
 from ..figures import Figures
-from ..hook import Hook, attach
+from ..hook import Hook
 
 
 class GradwireCallback(Callback):
