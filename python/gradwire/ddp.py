@@ -144,9 +144,12 @@ class DdpHook(Hook):
         self._note_step(self._rates.last)
 
     def _bucket(self, ddp_bucket: Any) -> Bucket:
-        if self._host is None or self._parts is None:
-            return Bucket(ddp_bucket)
-        return HostBucket(ddp_bucket, self._host, self._parts)
+        try:
+            if self._host is None or self._parts is None:
+                return Bucket(ddp_bucket)
+            return HostBucket(ddp_bucket, self._host, self._parts)
+        except RuntimeError as error:  # of gradwire, or of torch if the host has lost a rank
+            raise self._end(error)
 
     def _stop(self, seconds: Optional[float] = None) -> bool:
         self._unwatch()
