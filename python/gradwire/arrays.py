@@ -1,4 +1,4 @@
-"""Arrays of numpy as small bytes, and lists of what gradwire can do."""
+"""Arrays of numpy as small bytes, and lists of codecs and methods."""
 
 from typing import Any, Dict, List
 
@@ -28,9 +28,9 @@ def encode(array: Any, spec: str, *, seed: int = 0, threads: int = 1) -> bytes:
 
 
 def decode(encoded: bytes, *, threads: int = 1) -> numpy.ndarray:
-    """The array that :func:`encode` wrote, as far as its codec kept it, in its shape.
+    """Decodes what :func:`encode` wrote to an array of the same shape.
 
-    Everything is checked: bytes that were damaged give a :class:`FileError` that says where.
+    Damaged bytes raise a :class:`FileError` that names the position.
     """
     _check_threads(threads)
     if not isinstance(encoded, (bytes, bytearray, memoryview)):
@@ -39,14 +39,14 @@ def decode(encoded: bytes, *, threads: int = 1) -> numpy.ndarray:
 
 
 def codecs(elements: int = 1 << 20) -> List[Dict[str, Any]]:
-    """An example of every codec, with what it promises about its error for so many elements."""
+    """Lists an example of each codec, with its guarantee for tensors of that many elements."""
     if isinstance(elements, bool) or not isinstance(elements, int) or elements < 1:
         raise Error(f"elements= takes a whole number from 1 on, not {elements!r}")
     return _native.codecs(elements)
 
 
 def methods() -> List[Dict[str, Any]]:
-    """An example of every method, with the memory it takes and what it does."""
+    """Lists an example of each method, with its memory and a description."""
     return _native.methods()
 
 

@@ -19,7 +19,7 @@ from .waiting import told_if_slow
 
 
 class Averaging:
-    """For one thread at a time: the worker's, and whoever has waited for it."""
+    """Not thread-safe: used by the worker thread, or by the caller while the worker is idle."""
 
     def __init__(self, averager: Any, names: Dict[torch.Tensor, str]) -> None:
         self.averager = averager
@@ -29,18 +29,18 @@ class Averaging:
         self.carried: Dict[str, torch.Tensor] = {}
         #: In the order of the method; empty before there is one.
         self.shapes: NamedShapes = []
-        self._is_made = False  # and has what it was told to begin with
+        self._is_made = False  # and has loaded its initial state
         self._names = names
         self._places: Dict[str, int] = {}
-        self._loaded: Optional[bytes] = None  # a state that the method is to begin with
+        self._loaded: Optional[bytes] = None  # the initial state of the method
         self._buckets: List[Bucket] = []  # of this step
-        self._waiting: Dict[int, Any] = {}  # by place: bucket and piece whose turn has not come
+        self._waiting: Dict[int, Any] = {}  # by position: gradients whose turn has not come
         self._submitted = 0
         self._is_begun = False
         self._last_end = time.monotonic()
         self._rates = Rates(1.0, {})
         self._factor = 1.0  # memories are still to be multiplied by it
-        self._added: Dict[str, torch.Tensor] = {}  # of what was carried, in this step
+        self._added: Dict[str, torch.Tensor] = {}  # carried gradients that were added in this step
         self._kept: Set[str] = set()  # not used now, but with a gradient of passes before
 
     # --- A step ---
@@ -105,7 +105,7 @@ class Averaging:
         return is_finite
 
     def fail(self, error: BaseException) -> None:
-        """Whoever waits is told."""
+        """Passes the failure to DDP, which waits."""
         for bucket in self._buckets:
             bucket.fail(error)
         self._buckets = []
@@ -120,7 +120,7 @@ class Averaging:
     # --- The method ---
 
     def load(self, method: Optional[bytes], step: int, carried: Dict[str, torch.Tensor]) -> None:
-        """The method is made anew, with the next step."""
+        """The next step makes the method again, with this state."""
         if self._is_begun:
             raise Error("a state can only be loaded between steps, not during a backward pass")
         if method is not None:
@@ -173,7 +173,7 @@ class Averaging:
             agreed = self.averager.agree([numbers[name] for name in order])
         return [names[number] for number in agreed]
 
-    # --- Parameters that nobody used ---
+    # --- Unused parameters ---
 
     def _carry_unused(self, used: List[str]) -> None:
         """DDP leaves the gradient of a parameter alone that no rank used. What came for it, out of
@@ -195,7 +195,7 @@ class Averaging:
                 values.zero_()
 
     def _take_back(self) -> None:
-        """A poisoned exchange remembers nothing, so what was added to it is still due."""
+        """A poisoned exchange changes no memory, so the carried gradients have to be added again."""
         for bucket in self._buckets:
             for piece in bucket.pieces:
                 added = self._added.get(self._names[piece.parameter])

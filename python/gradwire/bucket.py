@@ -49,7 +49,7 @@ class Bucket:
         return self._floats.data_ptr() + 4 * piece.first, piece.elements
 
     def deliver(self) -> None:
-        """The floats are the means: DDP may go on."""
+        """The floats are the means now: DDP can continue."""
         self._return()
         self._done.set_result(self.buffer)
 
@@ -64,7 +64,7 @@ class Bucket:
 
 
 def _deliver(done: "torch.futures.Future[Any]") -> torch.Tensor:
-    """A future that has no result fails in C++, too, if what it waits for raises."""
+    """DDP waits in C++ for this future. If it raises here, DDP raises the same message."""
     result = done.value()
     if isinstance(result, BaseException):
         raise result

@@ -25,7 +25,7 @@ def check_spec(spec: Any) -> None:
 
 
 def check_place(topology: Any, interface: Any, record: Any, overwrite: Any) -> None:
-    """How ranks are connected, and where their record goes."""
+    """The network and the record."""
     if not isinstance(topology, str):
         raise Error(f"topology= takes a name such as 'auto', not {topology!r}")
     if interface is not None and not isinstance(interface, str):
@@ -37,7 +37,7 @@ def check_place(topology: Any, interface: Any, record: Any, overwrite: Any) -> N
 
 
 def check_remark(loss: Any, samples: Any, test_loss: Any, accuracy: Any) -> None:
-    """Of what a program logs of a step."""
+    """Checks the figures that a program logs for a step."""
     for name, value in (("loss", loss), ("test_loss", test_loss), ("accuracy", accuracy)):
         if value is not None and (isinstance(value, bool) or not _is_number(value)):
             raise Error(f"{name}= takes a number, not {value!r}")

@@ -1,4 +1,4 @@
-"""What is run, for the record."""
+"""The description of a run, for its record."""
 
 import json
 import os

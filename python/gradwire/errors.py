@@ -2,7 +2,7 @@
 
 
 class Error(RuntimeError):
-    """Something in the world failed: a peer, a file, an option."""
+    """A peer, a file or an option is wrong."""
 
 
 class SpecError(Error, ValueError):
@@ -18,7 +18,7 @@ class StartError(Error):
 
 
 class PeerError(Error):
-    """A rank was lost: it died, fell silent or sent what it should not."""
+    """A rank was lost: it died, stopped answering or sent wrong frames."""
 
     def __init__(self, message: str, rank: int) -> None:
         super().__init__(message)

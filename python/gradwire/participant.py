@@ -42,7 +42,7 @@ class Options(NamedTuple):
 class Participant:
     """A derived class calls :meth:`_meet`, :meth:`_connect` and :meth:`_start`, in this order."""
 
-    #: What a call after the end is told.
+    #: The message of calls after the end.
     _IS_CLOSED = "it is closed"
 
     _group: Any
@@ -128,12 +128,11 @@ class Participant:
         raise NotImplementedError
 
     def _more_state(self) -> Dict[str, Any]:
-        """What the next step depends on beside the method's state; the same on all ranks."""
+        """The part of the state beside the method's; the same on all ranks."""
         raise NotImplementedError
 
     def _load(self, mine: states.State) -> None:
-        """Goes on from a state of this rank. Whatever is wrong with it is found before anything is
-        changed."""
+        """Loads a state of this rank. Checks it before it changes anything."""
         raise NotImplementedError
 
     def _call(self, task: Callable[[], Any]) -> Any:
@@ -141,7 +140,7 @@ class Participant:
         return task()
 
     def _wait(self) -> None:
-        """Until that thread has done what it was given."""
+        """Waits until that thread has finished its tasks."""
 
     def _stop(self, seconds: Optional[float] = None) -> bool:
         """Ends that thread. Whether it has ended within that time."""
@@ -186,12 +185,12 @@ class Participant:
             )
 
     def remarks(self) -> List[str]:
-        """What the method had to say since this was called last: plans, phases, fallbacks."""
+        """Remarks of the method since the last call: plans, phases, fallbacks."""
         self._wait()
         return list(self._averager.take_remarks())
 
     def stats(self) -> Dict[str, Any]:
-        """What all steps so far took on this rank.
+        """Totals of all steps so far on this rank: bytes, seconds, counts.
 
         ``phases`` are seconds: encoding, exchanging and decoding as the library measured them, and
         for a :class:`Hook`, where these are mostly hidden behind the backward pass, ``exposed``: how

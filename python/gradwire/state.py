@@ -1,4 +1,4 @@
-"""What a hook remembers, as dictionaries for ``torch.save``."""
+"""The state of a hook, as dictionaries for ``torch.save``."""
 
 from typing import Any, Dict, List, Optional, Sequence, Union
 
@@ -79,7 +79,7 @@ def of_rank(
         state = state["states"]
     mine = state
     if isinstance(state, (list, tuple)):
-        is_same_number = len(state) == ranks  # then nothing has to be dealt out anew
+        is_same_number = len(state) == ranks  # then each rank keeps its own
         mine = state[rank] if is_same_number else reshare(state, rank, ranks)
     _check(mine, spec)
     if (mine["rank"], mine["ranks"]) != (rank, ranks):

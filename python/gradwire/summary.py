@@ -1,4 +1,4 @@
-"""What was done so far: as numbers, and as a table for people."""
+"""Totals so far, as numbers and as a table."""
 
 from typing import Any, Dict, List, Optional, Sequence
 

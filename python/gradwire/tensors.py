@@ -12,7 +12,7 @@ NamedShapes = List[Tuple[str, List[int]]]
 #: Of tensors, or of what stands for them.
 Names = Dict[torch.Tensor, str]
 
-#: Consecutive floats: their address and their number. Somebody keeps them alive.
+#: Consecutive floats: their address and their number. The caller keeps the memory alive.
 Floats = Tuple[int, int]
 
 

@@ -1,4 +1,4 @@
-"""One thread that does what it is given, in order."""
+"""A thread that runs tasks in order."""
 
 import queue
 import threading
@@ -17,13 +17,13 @@ class Worker:
         self._tasks.put(task)
 
     def wait(self) -> None:
-        """Until everything that was put has been done."""
+        """Waits until all tasks are done."""
         done = threading.Event()
         self._tasks.put(done.set)
         done.wait()
 
     def call(self, task: Callable[[], Any]) -> Any:
-        """What the task returns, after everything that was put; here it may raise."""
+        """Runs a task after all others and returns its result. Unlike other tasks, it may raise."""
         results: List[Any] = []
         failures: List[BaseException] = []
 
@@ -40,7 +40,7 @@ class Worker:
         return results[0]
 
     def stop(self, seconds: Optional[float] = None) -> bool:
-        """After what was put. Whether it has come to its end within that time."""
+        """Ends the thread after its tasks. Whether it has ended within that time."""
         self._tasks.put(None)
         self._thread.join(seconds)
         return not self._thread.is_alive()
@@ -51,4 +51,4 @@ class Worker:
             if task is None:
                 return
             task()
-            del task  # what it holds, such as gradients, is not kept until the next one
+            del task  # its gradients are not kept until the next task
