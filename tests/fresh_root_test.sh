@@ -37,7 +37,7 @@ echo "127.0.0.1 localhost $(hostname)" >"$root/etc/hosts"
 cp examples/train_ddp.py "$root/tmp"
 
 export root environment
-unshare --mount bash -euc '
+said=$(unshare --mount bash -euc '
   mount --bind "$environment" "$root$environment"
   mount --bind /dev "$root/dev"
   mount --bind /dev/shm "$root/dev/shm"
@@ -45,4 +45,5 @@ unshare --mount bash -euc '
   try() { env -i PATH="$PATH" HOME=/tmp OMP_NUM_THREADS=1 chroot "$root" "$environment/bin/python" "$@"; }
   try -c "import gradwire; print(\"gradwire\", gradwire.__version__, \"in a root directory of its own\")"
   try /tmp/train_ddp.py --workers 2 --steps 3 --data generated
-' | grep -e '^gradwire' -e '^step 3'
+' 2>&1) || { echo "$said" >&2; exit 1; }
+grep -e '^gradwire' -e '^step 3' <<<"$said"
