@@ -140,6 +140,21 @@ def channels_last(spec):
     return [p.detach().sum().item() for p in model.parameters()]
 
 
+def boarded(directory, steps):
+    """Writes event files; the rate is halved after two steps, and every other loss is logged."""
+    torch.manual_seed(1)
+    model = DistributedDataParallel(Net())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    hook = gradwire.attach(model, "natural", optimizer=optimizer, tensorboard=directory)
+    for step in range(1, steps + 1):
+        optimizer.param_groups[0]["lr"] = 0.5 if step <= 2 else 0.25
+        one_step(model, optimizer, step)
+        assert hook.step == step
+        if step % 2 == 0:
+            hook.log(loss=float(step))
+    hook.close()
+
+
 # --- What is kept ---
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import gradwire
 from gradwire.tensorboard import Board, check_tensorboard
+from ranks import results
 
 IS_MISSING = importlib.util.find_spec("tensorboard") is None
 
@@ -58,6 +59,15 @@ class InTensorBoard(unittest.TestCase):
         # A resumed run goes on in the same directory.
         subprocess.run([*call, "--steps", "30", "--resume"], check=True, capture_output=True)
         self.assertEqual(scalars(self.directory / "board")["train/loss"][0], list(range(1, 31)))
+
+    def test_a_hook_writes_figures_and_metrics_of_each_step(self):
+        results("boarded", 2, directory=str(self.directory), steps=4)
+        read = scalars(self.directory)
+        for tag in ("gradwire/bytes_per_step", "gradwire/exposed_ms", "train/learning_rate"):
+            self.assertEqual(read[tag][0], [1, 2, 3, 4], tag)
+        self.assertEqual(read["train/learning_rate"][1], [0.5, 0.5, 0.25, 0.25])
+        self.assertEqual(read["train/loss"], ([2, 4], [2, 4]))
+        self.assertEqual(len(list(self.directory.iterdir())), 1)  # of rank 0 alone
 
     def test_a_board_writes_figures_of_each_step(self):
         board = Board(self.directory)

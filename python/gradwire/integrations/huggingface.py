@@ -70,6 +70,7 @@ class GradwireCallback(TrainerCallback):
         self._spec = spec
         self._resume_from = resume_from
         self._options = options
+        self._is_recorded = any(options.get(name) for name in ("record", "tensorboard"))
         self._figures = Figures()
         self._model: Any = None  # the one that the hook belongs to
         #: Nothing before the training begins.
@@ -148,8 +149,8 @@ class GradwireCallback(TrainerCallback):
     def on_log(
         self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any
     ) -> None:
-        """The record of gradwire gets the Trainer's losses."""
-        if self.hook is None or self._options.get("record") is None:
+        """gradwire's own record gets the Trainer's losses."""
+        if self.hook is None or not self._is_recorded:
             return
         loss, test_loss = logs.get("loss"), logs.get("eval_loss")
         if loss is not None or test_loss is not None:

@@ -42,6 +42,7 @@ class GradwireCallback(Callback):
                 raise Error(f"GradwireCallback finds {found}= by itself: leave it out")
         self._spec = spec
         self._options = options
+        self._is_recorded = any(options.get(name) for name in ("record", "tensorboard"))
         self._figures = Figures()
         #: The hook of the fit that is under way; nothing otherwise.
         self.hook: Optional[Hook] = None
@@ -83,7 +84,7 @@ class GradwireCallback(Callback):
         if self.hook is None:
             return
         loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
-        if loss is not None and self._options.get("record") is not None:
+        if loss is not None and self._is_recorded:
             self.hook.log(loss=float(loss))
         if trainer.loggers and trainer.global_step % trainer.log_every_n_steps == 0:
             figures = self._figures.take(self.hook.stats())
