@@ -7,6 +7,7 @@
 #include "gradwire/file/test_directory.h"
 #include "gradwire/method/powersgd/powersgd.h"
 #include "gradwire/method/powersgd/powersgd_test_support.h"
+#include "gradwire/method/rate_unit.h"
 #include "gtest/gtest.h"
 
 namespace gradwire {
