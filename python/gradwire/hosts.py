@@ -21,6 +21,10 @@ from .tensors import Names, shape_of
 HostsOption = Union[str, int, Sequence[Any]]
 
 
+#: Smaller parameters are not cut, since every part has a header in every message.
+_CUT_ELEMENTS_MIN = 4096
+
+
 class Host(NamedTuple):
     """The ranks of one host, as one of them sees them."""
 
@@ -117,9 +121,9 @@ class Parts:
         self.names: Names = {}
         #: The same names, by parameter.
         self.by_parameter: Names = {}
-        for name, parameter in parameters.items():
+        for number, (name, parameter) in enumerate(parameters.items()):
             shape = shape_of(parameter) or [1]
-            ends = [index * shape[0] // host.ranks for index in range(host.ranks + 1)]
+            ends = _row_ends(shape[0], parameter.numel(), host.ranks, number % host.ranks)
             parts = []
             for first, end in zip(ends, ends[1:]):
                 stand_in = torch.empty([end - first] + shape[1:], device="meta")
@@ -128,10 +132,12 @@ class Parts:
             own = parts[host.index]
             if own.elements > 0:
                 first, end = ends[host.index], ends[host.index + 1]
-                self.names[own.stand_in] = f"{name}[{first}:{end}]"
-                self.by_parameter[parameter] = self.names[own.stand_in]
-        if not self.names:
-            raise Error("hosts= needs parameters with as many rows as a host has ranks, at least")
+                is_whole = end - first == shape[0]
+                part_name = name if is_whole else f"{name}[{first}:{end}]"
+                self.names[own.stand_in] = self.by_parameter[parameter] = part_name
+        cuts = self._cut.values()
+        if min(sum(parts[rank].elements for parts in cuts) for rank in range(host.ranks)) == 0:
+            raise Error(f"the model is too small to be cut into a part for each of {host.ranks} ranks")
         self._layouts: Dict[Tuple[int, ...], "Layout"] = {}
 
     def layout(self, parameters: Sequence[torch.Tensor]) -> "Layout":
@@ -140,6 +146,14 @@ class Parts:
         if key not in self._layouts:
             self._layouts[key] = Layout([self._cut[p] for p in parameters], self._host)
         return self._layouts[key]
+
+
+def _row_ends(rows: int, elements: int, ranks: int, owner: int) -> List[int]:
+    """Where the part of each rank begins, and the end of the last. A small parameter is not cut: one
+    rank has it all."""
+    if elements < _CUT_ELEMENTS_MIN:
+        return [rows if rank > owner else 0 for rank in range(ranks + 1)]
+    return [rank * rows // ranks for rank in range(ranks + 1)]
 
 
 class Layout:

@@ -20,8 +20,8 @@ class Hosts(Case):
         self.same_on_all(ours)
         difference = max(abs(a - b) for a, b in zip(plain["values"], ours[0]["values"]))
         self.assertLess(difference, 1e-5)
-        # Every rank has half of the model, and the other host's rank for a peer.
-        self.assertEqual(ours[0]["elements"] + ours[1]["elements"], len(plain["values"]))
+        # The two ranks of a host have the whole model between them, and one peer each.
+        self.assertEqual(ours[0]["elements"] + ours[2]["elements"], len(plain["values"]))
         self.assertEqual({result["ranks"] for result in ours}, {2})
         # A flat exchange sends half of its bytes, and more, to ranks of other hosts.
         self.assertLess(sum(r["sent"] for r in ours), 0.5 * sum(r["sent"] for r in flat))
