@@ -131,6 +131,7 @@ def trainer(spec, directory, steps=20, resume=None, accumulate=1, **options):
     made = transformers.Trainer(
         model=Lossy(), args=arguments, train_dataset=data(), data_collator=collate
     )
+    made.remove_callback(transformers.PrinterCallback)
     if spec != "plain":
         attach_trainer(made, spec, resume_from=resume, **options)
     with warnings.catch_warnings(record=True) as caught:
