@@ -1,9 +1,9 @@
-"""The ranks of one test: imports torch once, and forks a process for each rank, since the import
+"""Plays scenarios for tests: imports torch once, and forks a process for each rank, since the import
 takes longer than most scenarios. See ranks.py.
 
-    player.py RANKS SCENARIO ARGUMENTS DIRECTORY
-
-Of each rank, DIRECTORY gets what it returned, what it wrote to stderr, and its exit code.
+Reads one line of JSON for each play: ranks, scenario, arguments, environment, directory. Answers with
+the process group of the play, and with a second line at its end. Of each rank, the directory gets
+what it returned, what it wrote to stderr, and its exit code.
 """
 
 import importlib
@@ -17,6 +17,9 @@ import torch.distributed as dist
 
 import gradwire  # noqa: F401, for all ranks
 
+if hasattr(torch, "compile"):
+    import torch._dynamo  # noqa: F401, which DDP would import
+
 
 def find(name):
     """The scenario of that name. Only its own module is imported, since some need packages that are
@@ -27,28 +30,43 @@ def find(name):
     raise SystemExit(f"there is no scenario {name}")
 
 
-def play(rank, scenario, arguments, directory):
+def play_rank(rank, scenario, arguments, environment, directory):
     """One rank, to the end of its program."""
-    errors = os.open(directory / f"errors{rank}", os.O_WRONLY | os.O_CREAT)
-    os.dup2(errors, sys.stderr.fileno())
-    os.environ["RANK"] = str(rank)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(os.open(directory / f"errors{rank}", os.O_WRONLY | os.O_CREAT), 2)
+    os.environ.clear()
+    os.environ.update(environment, RANK=str(rank))
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method="env://")
-    result = find(scenario)(**json.loads(arguments))
+    result = find(scenario)(**arguments)
     (directory / f"result{rank}").write_text(json.dumps(result))
 
 
-def main():
-    ranks, scenario, arguments, directory = int(sys.argv[1]), *sys.argv[2:4], Path(sys.argv[4])
+def play(ranks, directory, **what):
+    """All ranks, in a process group of their own."""
+    os.setpgid(0, 0)
+    directory = Path(directory)
     processes = []
     for rank in range(ranks):
         process = os.fork()
         if process == 0:
-            return play(rank, scenario, arguments, directory)
+            return play_rank(rank, directory=directory, **what)
         processes.append(process)
     for rank, process in enumerate(processes):
         code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
         (directory / f"code{rank}").write_text(str(code))
+
+
+def main():
+    answers = os.dup(1)
+    os.dup2(2, 1)  # what ranks print is for people
+    for line in sys.stdin:
+        process = os.fork()
+        if process == 0:
+            return play(**json.loads(line))
+        os.write(answers, f"{process}\n".encode())
+        os.waitpid(process, 0)
+        os.write(answers, b"end\n")
 
 
 if __name__ == "__main__":

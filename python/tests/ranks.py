@@ -4,8 +4,10 @@ A scenario is a function of one of the modules of that name. It is called on eve
 process group made, and what it returns goes to the test as JSON. Ranks that hang are killed.
 """
 
+import atexit
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -69,17 +71,28 @@ def run_program(call: List[str], ranks: int) -> None:
             raise AssertionError(f"rank {rank} of {call[0]} failed:\n{errors[rank]}")
 
 
+_player: List["subprocess.Popen[bytes]"] = []  # started by the first play
+
+
 def play(scenario: str, ranks: int, **arguments: Any) -> List[Ended]:
     """Plays a scenario to its end, whatever that is."""
+    if not _player:
+        call = [sys.executable, str(Path(__file__).parent / "player.py")]
+        pipe = subprocess.PIPE
+        environment = environment_of(1)
+        _player.append(subprocess.Popen(call, env=environment, stdin=pipe, stdout=pipe, bufsize=0))
+        atexit.register(_player[0].stdin.close)
+    player = _player[0]
     with tempfile.TemporaryDirectory() as directory:
-        call = [sys.executable, str(Path(__file__).parent / "player.py"), str(ranks), scenario]
-        call += [json.dumps(arguments), directory]
-        player = subprocess.Popen(call, env=environment_of(ranks), start_new_session=True)
-        try:
-            player.wait(SECONDS_MAX)
-        except subprocess.TimeoutExpired:
-            os.killpg(player.pid, signal.SIGKILL)
-            player.wait()
+        what = {"scenario": scenario, "ranks": ranks, "arguments": arguments}
+        what.update(environment=environment_of(ranks), directory=directory)
+        player.stdin.write(json.dumps(what).encode() + b"\n")
+        group = int(player.stdout.readline() or 0)
+        if not group:
+            raise AssertionError("player.py has ended; its message is above")
+        if not select.select([player.stdout], [], [], SECONDS_MAX)[0]:
+            os.killpg(group, signal.SIGKILL)
+        player.stdout.readline()
         return [_ended(Path(directory), rank) for rank in range(ranks)]
 
 
