@@ -85,14 +85,16 @@ class Wide(nn.Sequential):
 class Transformer(nn.Module):
     """Four layers of width 256: 3.2 million parameters."""
 
-    letters, context = 64, 64
+    letters, context, width = 64, 64, 256
 
     def __init__(self):
         super().__init__()
-        self.embedding = nn.Embedding(self.letters, 256)
-        layer = nn.TransformerEncoderLayer(256, 4, 1024, dropout=0.0, batch_first=True)
+        self.embedding = nn.Embedding(self.letters, self.width)
+        layer = nn.TransformerEncoderLayer(
+            self.width, 4, 4 * self.width, dropout=0.0, batch_first=True
+        )
         self.layers = nn.TransformerEncoder(layer, 4)
-        self.last = nn.Linear(256, self.letters)
+        self.last = nn.Linear(self.width, self.letters)
 
     def forward(self, text):
         return self.last(self.layers(self.embedding(text))).flatten(0, 1)

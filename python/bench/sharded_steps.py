@@ -21,7 +21,10 @@ METHODS = ("native HSDP", "none", "natural | entropy", "ef(topk(1%) | natural)")
 
 
 class ShortTexts(Transformer):
-    """The same transformer with one text of 32 letters for each rank: a step is mostly exchange."""
+    """A wider transformer of 12.7 million parameters, with one text of 32 letters for each rank: a
+    step is mostly exchange."""
+
+    width = 512
 
     @classmethod
     def batch(cls, generator):
