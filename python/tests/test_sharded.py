@@ -106,15 +106,8 @@ class Passes(Case):
             self.assertEqual(len(set(results("used_on_one_host", 4, spec=spec))), 1)
 
     def test_types(self):
-        self.same_on_all(
-            results(
-                "sharded_train",
-                4,
-                spec="ef(topk(5%))",
-                policy={"param_dtype": "bfloat16", "reduce_dtype": "bfloat16"},
-            )
-        )
-        self.as_native(policy={"param_dtype": "bfloat16", "reduce_dtype": "float32"})
+        policy = {"param_dtype": "bfloat16", "reduce_dtype": "float32"}
+        self.as_native(policy=policy, steps=3)
 
     def test_a_divisor_of_the_program(self):
         self.as_native(divisor=2)  # of the ranks of a host: hosts are added up
