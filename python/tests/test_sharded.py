@@ -11,7 +11,7 @@ try:
     from torch.distributed.fsdp import FSDPModule
 
     HAS_HOOK = hasattr(FSDPModule, "set_all_reduce_hook")
-except ImportError:
+except (ImportError, ValueError):  # torch 1.13 cannot import it with Python 3.11
     HAS_HOOK = False
 
 SPECS = (
