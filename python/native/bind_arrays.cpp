@@ -1,27 +1,25 @@
 // numpy arrays as the bytes of a .gw file, and lists of what there is.
-#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
-#include <cstring>
+#include <algorithm>
 #include <string>
 
 #include "gradwire/codec/codec.h"
 #include "gradwire/core/thread_pool.h"
 #include "gradwire/file/gw_file.h"
 #include "gradwire/method/method.h"
+#include "python/native/arrays.h"
 #include "python/native/bindings.h"
 
 namespace gradwire::python {
 namespace py = pybind11;
 namespace {
 
-using Floats = py::array_t<float, py::array::c_style>;
-
-py::bytes encode(const Floats& array, const std::string& spec, std::uint64_t seed,
+py::bytes encode(const py::buffer& array, const std::string& spec, std::uint64_t seed,
                  std::size_t threads) {
-  const std::span<const float> values(array.data(), static_cast<std::size_t>(array.size()));
-  Tensor tensor{.values = {values.begin(), values.end()},
-                .shape = std::vector<std::uint64_t>(array.shape(), array.shape() + array.ndim())};
+  const FloatArray given(array);
+  const std::span<const float> values = given.values();
+  const Tensor tensor{.values = {values.begin(), values.end()}, .shape = given.shape()};
   std::vector<std::byte> bytes;
   {
     const py::gil_scoped_release released;
@@ -31,7 +29,7 @@ py::bytes encode(const Floats& array, const std::string& spec, std::uint64_t see
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-Floats decode(const py::bytes& encoded, std::size_t threads) {
+py::buffer decode(const py::bytes& encoded, std::size_t threads) {
   const std::string_view text(encoded);
   Tensor tensor;
   {
@@ -41,8 +39,8 @@ Floats decode(const py::bytes& encoded, std::size_t threads) {
     tensor = decode_gw(parse_gw_file("these bytes", {bytes.begin(), bytes.end()}), pool);
   }
   const auto shape = tensor.shape.value_or(std::vector<std::uint64_t>{tensor.values.size()});
-  Floats array(std::vector<py::ssize_t>(shape.begin(), shape.end()));
-  std::ranges::copy(tensor.values, array.mutable_data());
+  const py::buffer array = empty_array(shape);
+  std::ranges::copy(tensor.values, FloatArray(array).values().begin());
   return array;
 }
 
@@ -82,7 +80,7 @@ py::list methods() {
 }  // namespace
 
 void bind_arrays(py::module_& module) {
-  module.def("encode", &encode, py::arg("array").noconvert(), py::arg("spec"), py::arg("seed"),
+  module.def("encode", &encode, py::arg("array"), py::arg("spec"), py::arg("seed"),
              py::arg("threads"));
   module.def("decode", &decode, py::arg("encoded"), py::arg("threads"));
   module.def("codecs", &codecs, py::arg("elements"));

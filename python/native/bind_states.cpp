@@ -1,13 +1,14 @@
-// States of methods as bytes: what is in them, and how they are dealt out anew.
-#include <pybind11/numpy.h>
+// States of methods as bytes: what is in them, and how they are redistributed.
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "gradwire/core/error.h"
 #include "gradwire/method/state.h"
+#include "python/native/arrays.h"
 #include "python/native/bindings.h"
 #include "python/native/state_bytes.h"
 
@@ -47,9 +48,9 @@ py::dict describe(const py::bytes& bytes) {
 py::list arrays(const py::bytes& bytes) {
   py::list all;
   for (const StateArray& array : state_of(bytes).arrays) {
-    const auto size = static_cast<py::ssize_t>(array.values.size());
-    all.append(py::make_tuple(array.memory, array.tensor, array.first,
-                              py::array_t<float>(size, array.values.data())));
+    const py::buffer values = empty_array({array.values.size()});
+    std::ranges::copy(array.values, FloatArray(values).values().begin());
+    all.append(py::make_tuple(array.memory, array.tensor, array.first, values));
   }
   return all;
 }

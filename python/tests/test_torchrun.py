@@ -16,7 +16,7 @@ EXAMPLE = HERE.parents[1] / "examples" / "train_ddp.py"
 def torchrun(program, state):
     """Trains 30 steps on two ranks; what it printed."""
     call = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    call += ["--max-restarts", "1", str(program), "--data", "generated", "--steps", "30"]
+    call += ["--max-restarts", "3", str(program), "--data", "generated", "--steps", "30"]
     call += ["--state", str(state), "--save-every", "10", "--method", "ef(topk(1%) | natural)"]
     environment = dict(os.environ, OMP_NUM_THREADS="1", USE_LIBUV="0")
     ended = subprocess.run(call, env=environment, capture_output=True, text=True, timeout=300)
