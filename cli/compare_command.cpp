@@ -39,8 +39,8 @@ std::vector<session::RunPlan> make_plans(const CompareCommand& command,
     for (int copy = 2; !names.insert(name).second; ++copy) {
       name = fmt::format("{}-{}", session::safe_name(method), copy);
     }
-    plans.push_back({method, directory / name,
-                     tensorboard.empty() ? tensorboard : tensorboard / name});
+    plans.push_back(
+        {method, directory / name, tensorboard.empty() ? tensorboard : tensorboard / name});
   }
   return plans;
 }

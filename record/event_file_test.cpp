@@ -140,8 +140,8 @@ TEST(EventFile, ScalarsComeBackAsTheyWereWritten) {
   EXPECT_EQ(events[1].step, 1u);
   EXPECT_GT(events[2].wall_time, 1.7e9);
   EXPECT_EQ(events[2].step, 300u);
-  EXPECT_EQ(events[2].values, (std::vector<std::pair<std::string, float>>{{"loss", 0.5F},
-                                                                          {"rate", 0.125F}}));
+  EXPECT_EQ(events[2].values,
+            (std::vector<std::pair<std::string, float>>{{"loss", 0.5F}, {"rate", 0.125F}}));
   EXPECT_EQ(events[3].step, 1ull << 40);
 }
 

@@ -35,7 +35,8 @@ TEST(GradientFiles, WhatDoesNotFitIsNamed) {
   };
   EXPECT_TRUE(says(refusal(Json::object()), "is not a list of tensors"));
   EXPECT_TRUE(says(refusal({{{"name", "a"}, {"shape", {2}}}}), "tensor 1: the field 'offset'"));
-  EXPECT_TRUE(says(refusal({{{"name", "a"}, {"shape", {-2}}, {"offset", 0}}}), "not a list of whole"));
+  EXPECT_TRUE(
+      says(refusal({{{"name", "a"}, {"shape", {-2}}, {"offset", 0}}}), "not a list of whole"));
   EXPECT_TRUE(
       says(refusal({{{"name", "a"}, {"shape", {1099511627776, 1099511627776}}, {"offset", 0}}}),
            "makes no sense"));

@@ -64,9 +64,9 @@ class Model {
   virtual Score evaluate(const data::Batch& batch) = 0;
 };
 
-// models.inc lists the models; the first line of each model's file has its options and defaults. The
-// initial weights depend on spec, shape and seed alone. Throws SpecError for a wrong spec, and Error
-// for a shape that the model does not accept.
+// models.inc lists the models; the first line of each model's file has its options and defaults.
+// The initial weights depend on spec, shape and seed alone. Throws SpecError for a wrong spec, and
+// Error for a shape that the model does not accept.
 std::unique_ptr<Model> make_model(std::string_view spec, const data::SampleShape& shape,
                                   std::uint64_t seed);
 

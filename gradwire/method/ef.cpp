@@ -54,9 +54,7 @@ class EfRule final : public Rule {
   void on_load(const MethodState& state) override { unit_.load(state); }
 
  private:
-  float factor(const TensorPiece& piece) const {
-    return unit_.factor(piece.tensor, context());
-  }
+  float factor(const TensorPiece& piece) const { return unit_.factor(piece.tensor, context()); }
 
   const std::size_t error_;
   DownlinkError downlink_;

@@ -59,9 +59,7 @@ class EfEachRule final : public Rule {
   void on_load(const MethodState& state) override { unit_.load(state); }
 
  private:
-  float factor(const TensorPiece& piece) const {
-    return unit_.factor(piece.tensor, context());
-  }
+  float factor(const TensorPiece& piece) const { return unit_.factor(piece.tensor, context()); }
 
   const std::vector<bool> keeps_error_;
   const std::size_t error_;

@@ -1,11 +1,11 @@
 // RateUnit: how an error memory follows the learning rate gamma.
 //
-// An error is the unsent part of past gradients, in units of the gradient. Its share of an update is
-// gamma times the error. When gamma falls, the error grows by gamma_old / gamma_new, so that this
-// share stays; but in all it grows at most kGrowthMax times. When gamma rises again, this growth is
-// taken back first; beyond that the error stays. So the gradients that a method gives out keep an
-// honest size, which a momentum, clipping and a later rise of gamma rely on. docs/equations.md
-// derives what the limit costs.
+// An error is the unsent part of past gradients, in units of the gradient. Its share of an update
+// is gamma times the error. When gamma falls, the error grows by gamma_old / gamma_new, so that
+// this share stays; but in all it grows at most kGrowthMax times. When gamma rises again, this
+// growth is taken back first; beyond that the error stays. So the gradients that a method gives out
+// keep an honest size, which a momentum, clipping and a later rise of gamma rely on.
+// docs/equations.md derives what the limit costs.
 //
 // The factor is applied where the memory is read anyway.
 #pragma once

@@ -1,5 +1,5 @@
-// Arrays of numpy, through Python's buffer protocol. pybind11's own numpy.h reads numpy's structures,
-// which differ between numpy 1 and 2; the buffer protocol does not.
+// Arrays of numpy, through Python's buffer protocol. pybind11's own numpy.h reads numpy's
+// structures, which differ between numpy 1 and 2; the buffer protocol does not.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -193,7 +193,8 @@ void bind_averager(py::module_& module) {
           },
           Released())
       .def("begin", &BoundAverager::begin, py::arg("step"), py::arg("learning_rate"),
-           py::arg("learning_rates") = std::vector<double>(), py::arg("parameters") = std::vector<Floats>(), py::arg("gradient_at") = py::none(),
+           py::arg("learning_rates") = std::vector<double>(),
+           py::arg("parameters") = std::vector<Floats>(), py::arg("gradient_at") = py::none(),
            py::arg("moved_squared") = py::none())
       .def(
           "submit",

@@ -34,7 +34,7 @@ struct Report {
   std::uint64_t bytes_up = 0;       // since the beginning of the run, the mean over the workers
   double steps_per_second = 0;      // since the last report
   double seconds_left = 0;
-  std::vector<std::string> notes = {};  // of the method, since the last report
+  std::vector<std::string> notes = {};             // of the method, since the last report
   std::span<const record::StepRecord> steps = {};  // since the last report; valid during the call
 };
 

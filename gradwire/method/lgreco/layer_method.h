@@ -54,7 +54,7 @@ class LayerMethod {
     std::vector<MethodTensor> tensors = {};
     std::vector<std::size_t> indices = {};  // of them, among all
     TensorRates rates = {};
-    std::unique_ptr<Method> method = {};    // null without tensors
+    std::unique_ptr<Method> method = {};  // null without tensors
   };
 
   // What an inner method's state is made of: that of all, as far as it is about its tensors.
