@@ -1,0 +1,118 @@
+#include "gradwire/transport/channel.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "gradwire/transport/tcp_connect.h"
+
+namespace gradwire {
+namespace {
+
+std::size_t total_bytes(std::span<const iovec> parts) {
+  std::size_t bytes = 0;
+  for (const iovec& part : parts) bytes += part.iov_len;
+  return bytes;
+}
+
+}  // namespace
+
+// Plain sockets do not care who has connected.
+Channel::Channel(Descriptor socket, Role /*role*/) : socket_(std::move(socket)) {}
+
+Channel::State Channel::handshake() { return socket_ ? State::ready : State::closed; }
+
+Channel::Progress Channel::read(std::span<const iovec> parts) {
+  events_ = POLLIN;
+  if (!socket_) return {.state = State::closed};
+  ssize_t bytes = 0;
+  do {
+    bytes = readv(socket_.get(), parts.data(), static_cast<int>(parts.size()));
+  } while (bytes < 0 && errno == EINTR);
+  if (bytes < 0) return fail(errno);
+  const auto received = static_cast<std::size_t>(bytes);
+  const std::size_t room = total_bytes(parts);
+  if (received == 0 && room > 0) {
+    close();  // the other end has
+    return {.state = State::closed};
+  }
+  return {received, received < room ? State::blocked : State::ready};
+}
+
+Channel::Progress Channel::write(std::span<const iovec> parts) {
+  events_ = POLLOUT;
+  if (!socket_) return {.state = State::closed};
+  msghdr message{};
+  message.msg_iov = const_cast<iovec*>(parts.data());  // sendmsg() does not write to it
+  message.msg_iovlen = parts.size();
+  ssize_t bytes = 0;
+  do {
+    bytes = sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  } while (bytes < 0 && errno == EINTR);
+  if (bytes < 0) return fail(errno);
+  const auto sent = static_cast<std::size_t>(bytes);
+  return {sent, sent < total_bytes(parts) ? State::blocked : State::ready};
+}
+
+Channel::Progress Channel::fail(int error) {
+  if (error == EAGAIN || error == EWOULDBLOCK) return {.state = State::blocked};
+  reason_ = std::strerror(error);
+  close();
+  return {.state = State::closed};
+}
+
+void Channel::close() { socket_ = Descriptor(); }
+
+namespace {
+
+// Calls `step`, which tells its state, until it is ready.
+template <class Step>
+bool finish(Channel& channel, ChannelDeadline until, Step step) {
+  for (;;) {
+    switch (step()) {
+      case Channel::State::ready:
+        return true;
+      case Channel::State::closed:
+        return false;
+      case Channel::State::blocked:
+        if (!wait_for_socket(channel.descriptor(), channel.events(), until)) return false;
+    }
+  }
+}
+
+}  // namespace
+
+bool finish_handshake(Channel& channel, ChannelDeadline until) {
+  return finish(channel, until, [&] { return channel.handshake(); });
+}
+
+bool read_all(Channel& channel, std::span<std::byte> bytes, ChannelDeadline until) {
+  while (!bytes.empty()) {
+    const bool more = finish(channel, until, [&] {
+      const iovec part{bytes.data(), bytes.size()};
+      const auto progress = channel.read({&part, 1});
+      bytes = bytes.subspan(progress.bytes);
+      return bytes.empty() ? Channel::State::ready : progress.state;
+    });
+    if (!more) return false;
+  }
+  return true;
+}
+
+bool write_all(Channel& channel, std::span<const std::byte> bytes, ChannelDeadline until) {
+  while (!bytes.empty()) {
+    const bool more = finish(channel, until, [&] {
+      const iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
+      const auto progress = channel.write({&part, 1});
+      bytes = bytes.subspan(progress.bytes);
+      return bytes.empty() ? Channel::State::ready : progress.state;
+    });
+    if (!more) return false;
+  }
+  return true;
+}
+
+}  // namespace gradwire
