@@ -64,7 +64,14 @@ Channel::Progress Channel::fail(int error) {
   return {.state = State::closed};
 }
 
-void Channel::close() { socket_ = Descriptor(); }
+// Unread bytes would make the system forget what it still has to send, so they are thrown away.
+void Channel::close() {
+  if (!socket_) return;
+  shutdown(socket_.get(), SHUT_WR);
+  constexpr std::size_t kMany = 64 << 20;  // more than a socket holds
+  recv(socket_.get(), nullptr, kMany, MSG_TRUNC | MSG_DONTWAIT);
+  socket_ = Descriptor();
+}
 
 namespace {
 

@@ -6,6 +6,7 @@
 // events() with poll() and call again. With edge-triggered epoll, call until `blocked`.
 #pragma once
 
+#include <poll.h>
 #include <sys/uio.h>
 
 #include <chrono>
@@ -53,13 +54,14 @@ class Channel {
   // Why it is closed, in the system's words. Empty: the other end has closed it, or this one.
   const std::string& reason() const { return reason_; }
 
+  // What was written still goes out.
   void close();
 
  private:
   Progress fail(int error);
 
   Descriptor socket_;
-  short events_ = 0;
+  short events_ = POLLIN;
   std::string reason_;
 };
 
