@@ -19,6 +19,7 @@ namespace gradwire::bench {
 namespace {
 
 constexpr std::string_view kSumName = "fp32 allreduce";
+constexpr std::string_view kGlooName = "Gloo's fp32 allreduce";
 constexpr std::string_view kScaleName = "scaling in place";
 
 template <class Work>
@@ -52,8 +53,10 @@ struct Lap {
 class AllreduceBench {
  public:
   AllreduceBench(Communicator& communicator, std::span<const float> values,
-                 const std::vector<MethodTensor>& tensors, const AllreduceOptions& options)
+                 const std::vector<MethodTensor>& tensors, const AllreduceOptions& options,
+                 GlooAllreduce* gloo)
       : communicator_(communicator),
+        gloo_(gloo),
         options_(options),
         tensors_(tensors),
         values_(values),
@@ -87,16 +90,21 @@ class AllreduceBench {
   // Round 0 warms up, and finds what is no matter of time.
   void run_round(std::size_t round, console::Progress* progress) {
     if (progress != nullptr) progress->step(kSumName);
-    const double sum_ms = run_sum();
+    double baseline_ms = run_sum();
     if (round == 0) keep_truth();
+    if (round > 0) sums_ms_.push_back(baseline_ms);
+    if (gloo_ != nullptr) {
+      if (progress != nullptr) progress->step(kGlooName);
+      baseline_ms = run_gloo();
+      if (round > 0) gloo_ms_.push_back(baseline_ms);
+    }
     if (progress != nullptr) progress->step(kScaleName);
     const double scale_ms = run_scaling();
-    if (round > 0) sums_ms_.push_back(sum_ms);
     if (round > 0) scales_ms_.push_back(scale_ms);
     for (Contestant& method : methods_) {
       if (progress != nullptr) progress->step(method.name);
       Lap lap = run_step(method, round);
-      lap.ratio = lap.ms / sum_ms;
+      lap.ratio = lap.ms / baseline_ms;
       check_same_everywhere(method);
       if (round == 0) find_size_and_error(method, lap);
       if (round > 0) method.laps.push_back(lap);
@@ -105,10 +113,9 @@ class AllreduceBench {
 
   AllreduceFigures figures() const {
     AllreduceFigures all;
-    all.sum_ms = median(sums_ms_);
-    all.sum_ms_min = *std::min_element(sums_ms_.begin(), sums_ms_.end());
-    all.scale_ms = median(scales_ms_);
-    all.scale_ms_min = *std::min_element(scales_ms_.begin(), scales_ms_.end());
+    all.sum = time_of(sums_ms_);
+    if (gloo_ != nullptr) all.gloo = time_of(gloo_ms_);
+    all.scale = time_of(scales_ms_);
     for (const Contestant& method : methods_) {
       const auto median_of = [&](auto figure) {
         std::vector<double> numbers;
@@ -137,6 +144,10 @@ class AllreduceBench {
     std::vector<Lap> laps;
   };
 
+  static AllreduceFigures::Time time_of(const std::vector<double>& ms) {
+    return {.ms = median(ms), .ms_min = std::ranges::min(ms)};
+  }
+
   // Whether this rank gives values at all.
   bool contributes() const {
     return options_.server_contributes || communicator_.rank() != options_.server;
@@ -154,6 +165,12 @@ class AllreduceBench {
     restore_values();
     communicator_.barrier();
     return milliseconds([&] { communicator_.allreduce(mean_.span()); });
+  }
+
+  double run_gloo() {
+    restore_values();
+    communicator_.barrier();
+    return milliseconds([&] { gloo_->run(mean_.span()); });
   }
 
   double run_scaling() {
@@ -210,6 +227,7 @@ class AllreduceBench {
   }
 
   Communicator& communicator_;
+  GlooAllreduce* const gloo_;  // null: it is not measured
   const AllreduceOptions& options_;
   const std::vector<MethodTensor>& tensors_;
   std::span<const float> values_;
@@ -219,21 +237,23 @@ class AllreduceBench {
   std::vector<std::span<float>> mean_parts_;
   std::vector<Contestant> methods_;
   std::vector<double> sums_ms_;
+  std::vector<double> gloo_ms_;
   std::vector<double> scales_ms_;
 };
 
 }  // namespace
 
-std::size_t allreduce_steps(std::size_t methods, std::size_t rounds) {
-  return (2 + methods) * (1 + rounds);
+std::size_t allreduce_steps(std::size_t methods, std::size_t rounds, bool has_gloo) {
+  return (2 + (has_gloo ? 1 : 0) + methods) * (1 + rounds);
 }
 
 AllreduceFigures measure_allreduce(Communicator& communicator, std::span<const float> values,
                                    const std::vector<MethodTensor>& tensors,
                                    const std::vector<std::string>& methods,
-                                   const AllreduceOptions& options, console::Progress* progress) {
+                                   const AllreduceOptions& options, GlooAllreduce* gloo,
+                                   console::Progress* progress) {
   GW_CHECK(options.rounds > 0);
-  AllreduceBench bench(communicator, values, tensors, options);
+  AllreduceBench bench(communicator, values, tensors, options, gloo);
   for (const std::string& method : methods) bench.add(method);
   for (std::size_t round = 0; round <= options.rounds; ++round) bench.run_round(round, progress);
   return bench.figures();

@@ -87,18 +87,22 @@ Measurement measure(Communicator& communicator, const BenchAllreduceCommand& com
   check_tensors(command.tensors, values.span().size());
   const auto tensors =
       bench::as_matrices(bench::model_tensors(values.span().size(), command.tensors));
+  const auto gloo = bench::GlooAllreduce::connect(communicator);
   std::optional<console::Progress> progress;
   if (communicator.rank() == 0) {
     progress.emplace(console, "bench allreduce",
-                     bench::allreduce_steps(methods.size(), command.bench.rounds));
+                     bench::allreduce_steps(methods.size(), command.bench.rounds, gloo != nullptr));
   }
   return {.elements = values.span().size(),
-          .figures = bench::measure_allreduce(communicator, values.span(), tensors, methods,
-                                              command.bench, progress ? &*progress : nullptr)};
+          .figures =
+              bench::measure_allreduce(communicator, values.span(), tensors, methods, command.bench,
+                                       gloo.get(), progress ? &*progress : nullptr)};
 }
 
-std::string sum_name(const launch::Placement& placement) {
-  return fmt::format("{} fp32 allreduce", placement.transport->name);
+std::string sum_name(std::string_view who) { return fmt::format("{} fp32 allreduce", who); }
+
+Json to_json(std::string_view name, const bench::AllreduceFigures::Time& time) {
+  return {{"name", name}, {"ms", time.ms}, {"ms_min", time.ms_min}};
 }
 
 Json to_json(const Measurement& measurement, const BenchAllreduceCommand& command,
@@ -120,14 +124,11 @@ Json to_json(const Measurement& measurement, const BenchAllreduceCommand& comman
                        {"exchange_ms", figures.exchange_ms},
                        {"decode_ms", figures.decode_ms}});
   }
-  return {{"baseline",
-           {{"name", sum_name(placement)},
-            {"ms", measurement.figures.sum_ms},
-            {"ms_min", measurement.figures.sum_ms_min}}},
-          {"scaling",
-           {{"name", "in-place scaling of the array, by all workers at once"},
-            {"ms", measurement.figures.scale_ms},
-            {"ms_min", measurement.figures.scale_ms_min}}},
+  const bench::AllreduceFigures& all = measurement.figures;
+  const std::string own_name = sum_name(placement.transport->name);
+  return {{"baseline", to_json(all.gloo ? sum_name("gloo") : own_name, all.baseline())},
+          {"sum", to_json(own_name, all.sum)},
+          {"scaling", to_json("in-place scaling of the array, by all workers at once", all.scale)},
           {"elements", measurement.elements},
           {"tensors", command.tensors},
           {"input", command.source()},
@@ -148,11 +149,14 @@ void print_table(const Measurement& measurement, const BenchAllreduceCommand& co
                         {.heading = "exchange\nms"},
                         {.heading = "decode\nms"}});
   const bench::AllreduceFigures& all = measurement.figures;
-  table.add_row({sum_name(placement), "", console::fixed(all.sum_ms, 1),
-                 console::fixed(all.sum_ms_min, 1), console::fixed(1, 2), "", "", "", "", ""});
-  table.add_row({"scaling in place", "", console::fixed(all.scale_ms, 1),
-                 console::fixed(all.scale_ms_min, 1), console::fixed(all.scale_ms / all.sum_ms, 2),
-                 "", "", "", "", ""});
+  const auto add_yardstick = [&](std::string_view name, const bench::AllreduceFigures::Time& time) {
+    table.add_row({std::string(name), "", console::fixed(time.ms, 1),
+                   console::fixed(time.ms_min, 1), console::fixed(time.ms / all.baseline().ms, 2),
+                   "", "", "", "", ""});
+  };
+  if (all.gloo) add_yardstick(sum_name("gloo"), *all.gloo);
+  add_yardstick(sum_name(placement.transport->name), all.sum);
+  add_yardstick("scaling in place", all.scale);
   for (std::size_t m = 0; m < all.methods.size(); ++m) {
     const bench::MethodFigures& figures = all.methods[m];
     table.add_row({command.methods[m], name(figures.topology), console::fixed(figures.ms, 1),
@@ -167,7 +171,7 @@ void print_table(const Measurement& measurement, const BenchAllreduceCommand& co
   fmt::print(console.out,
              "{}\n"
              "{} elements ({}) in {} tensor{}, {} worker{} ({}), median of {} round{}.\n"
-             "The ratio is to the time of the transport's own sum of floats in the same round;\n"
+             "The ratio is to the time of the first line in the same round;\n"
              "encode, exchange and decode are rank 0's, and the bytes those of the rank that sends "
              "most.\n",
              table.text(), console::thousands(measurement.elements), command.source(),
@@ -238,7 +242,7 @@ void add_bench_allreduce_command(CLI::App& bench, const console::Console& consol
   add_json_option(*app, command->json);
   app->footer(
       "Example:\n"
-      "  gradwire bench allreduce --method 'qsgd(bits=4)' --workers 4 --transport gloo\n"
+      "  gradwire bench allreduce --method 'qsgd(bits=4)' --workers 4 --transport tcp\n"
       "  mpirun -n 4 gradwire bench allreduce --method 'ef(topk(1%))'");
   app->callback([command, app, &console] { run(*command, *app, console); });
 }

@@ -41,8 +41,8 @@ TEST(BenchAllreduceThreads, JsonHasTheBaselineAndEveryMethodAskedFor) {
                                  "qsgd(bits=4)", "--method", "direct(topk(1%), down=none)"});
   ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
   const Json document = outcome.json();
-  EXPECT_EQ(fields(document),
-            (Names{"baseline", "scaling", "elements", "tensors", "input", "rounds", "results"}));
+  EXPECT_EQ(fields(document), (Names{"baseline", "sum", "scaling", "elements", "tensors", "input",
+                                     "rounds", "results"}));
   EXPECT_EQ(fields(document["baseline"]), (Names{"name", "ms", "ms_min"}));
   EXPECT_EQ(document["baseline"]["name"], "in-process fp32 allreduce");
   EXPECT_EQ(document["elements"], 5000);
@@ -155,7 +155,8 @@ TEST(BenchAllreduce, ContradictionsAreWrongUsage) {
   expect_wrong_usage(bench({"--elements", "3", "--tensors", "4"}),
                      "3 elements do not make 4 tensors");
   expect_wrong_usage(bench({"--transport", "mpi"}), "mpirun -n 4 gradwire ...");
-  expect_wrong_usage(bench({"--transport", "tcp"}), "--transport: tcp not in");
+  expect_wrong_usage(bench({"--transport", "udp"}), "there is no transport 'udp'");
+  expect_wrong_usage(bench({"--transport", "gloo"}), "write --transport tcp");
   expect_wrong_usage(bench({"--input", "a.f32", "--elements", "10"}), " excludes --");
 }
 
@@ -166,15 +167,15 @@ TEST(BenchAllreduce, WrongSpecShowsThePosition) {
                      "                       ^\n");
 }
 
-TEST(BenchAllreduce, StartsProcessesThatMeetByGloo) {
+TEST(BenchAllreduce, StartsProcessesThatMeetOverTcp) {
   const Outcome outcome =
       in_a_process(GRADWIRE_PROGRAM
-                   " bench allreduce --transport gloo --workers 3 --json "
+                   " bench allreduce --transport tcp --workers 3 --json "
                    "--elements 10000 --rounds 2 --method none --method natural");
   ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
   EXPECT_EQ(outcome.err, "");
   const Json document = outcome.json();
-  EXPECT_EQ(document["baseline"]["name"], "gloo fp32 allreduce");
+  EXPECT_EQ(document["sum"]["name"], "tcp fp32 allreduce");
   EXPECT_EQ(document["results"].size(), 2u);
   EXPECT_EQ(document["results"][0]["workers"], 3);
   EXPECT_LT(document["results"][0]["relative_error"], 1e-6);
@@ -184,7 +185,7 @@ TEST(BenchAllreduce, GivesTheSameErrorInThreadsAndInProcesses) {
   const std::string arguments =
       " bench allreduce --json --elements 10000 --rounds 1 --workers 2 --method 'qsgd(bits=4)'";
   const Outcome threads = in_a_process(GRADWIRE_PROGRAM + arguments);
-  const Outcome processes = in_a_process(GRADWIRE_PROGRAM + arguments + " --transport gloo");
+  const Outcome processes = in_a_process(GRADWIRE_PROGRAM + arguments + " --transport tcp");
   for (const char* figure : {"relative_error", "bytes_sent_per_rank"}) {
     EXPECT_EQ(threads.json()["results"][0][figure], processes.json()["results"][0][figure]);
   }
@@ -198,7 +199,7 @@ TEST(BenchAllreduce, FindsItsRankInTheEnvironment) {
   const Outcome outcome = in_a_process("for r in 1 0; do " + call + " & done; wait");
   ASSERT_EQ(outcome.err, "");
   EXPECT_EQ(outcome.json()["results"][0]["workers"], 2);
-  EXPECT_EQ(outcome.json()["results"][0]["transport"], "gloo");
+  EXPECT_EQ(outcome.json()["results"][0]["transport"], "tcp");
 }
 
 TEST(BenchAllreduce, FindsItsRankUnderMpirun) {
@@ -221,7 +222,7 @@ TEST(BenchAllreduce, FailureOfAProcessIsSaidWithItsRank) {
   const TestDirectory directory;
   write_tensor(directory / "gradient0.f32", {.values = {1, 2, 3}});
   const Outcome outcome =
-      in_a_process(GRADWIRE_PROGRAM " bench allreduce --transport gloo --input " +
+      in_a_process(GRADWIRE_PROGRAM " bench allreduce --transport tcp --input " +
                    (directory / "gradient{rank}.f32").string());
   EXPECT_EQ(outcome.exit_code, kFailed);
   EXPECT_EQ(outcome.out, "");

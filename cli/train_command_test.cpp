@@ -200,10 +200,10 @@ TEST_F(Train, ThreadsProcessesAndMpiGiveTheSameModel) {
       out_;
   const Outcome threads = in_a_process(call);
   ASSERT_EQ(threads.exit_code, kDone) << threads.err;
-  const Outcome processes = in_a_process(call + " --transport gloo");
+  const Outcome processes = in_a_process(call + " --transport tcp");
   ASSERT_EQ(processes.exit_code, kDone) << processes.err;
   EXPECT_EQ(processes.json()["model_hash"], threads.json()["model_hash"]);
-  EXPECT_EQ(processes.json()["configuration"]["transport"], "gloo");
+  EXPECT_EQ(processes.json()["configuration"]["transport"], "tcp");
   if (!has_mpi()) GTEST_SKIP() << "built without MPI";
   const Outcome mpi = in_a_process(mpirun(3) + call);
   ASSERT_EQ(mpi.exit_code, kDone) << mpi.err;

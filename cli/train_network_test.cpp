@@ -175,7 +175,7 @@ TEST_F(TrainNetwork, GradientsAreRecordedByThreadsAndProcessesAlike) {
   Names files[2];
   for (const int processes : {0, 1}) {
     const Outcome with =
-        in_a_process(run + "--record-gradients 0,3" + (processes ? " --transport gloo" : ""));
+        in_a_process(run + "--record-gradients 0,3" + (processes ? " --transport tcp" : ""));
     ASSERT_EQ(with.exit_code, kDone) << with.err;
     EXPECT_EQ(with.json()["model_hash"], without.json()["model_hash"]);
     for (const char* name : {"shapes.json", "step0000_worker0.f32", "step0000_worker1.f32",
@@ -218,7 +218,7 @@ TEST_F(TrainNetwork, ThreadsProcessesAndMpiGiveTheSameModel) {
     const std::string run = command("--json --overwrite --workers 3 --steps 8 --method ") + method;
     const Outcome threads = in_a_process(run);
     ASSERT_EQ(threads.exit_code, kDone) << threads.err;
-    const Outcome processes = in_a_process(run + " --transport gloo");
+    const Outcome processes = in_a_process(run + " --transport tcp");
     ASSERT_EQ(processes.exit_code, kDone) << processes.err;
     EXPECT_EQ(processes.json()["model_hash"], threads.json()["model_hash"]);
     EXPECT_EQ(processes.json()["final"], threads.json()["final"]);
@@ -231,7 +231,7 @@ TEST_F(TrainNetwork, ThreadsProcessesAndMpiGiveTheSameModel) {
 
 // Ctrl-C in a terminal goes to all processes of the command.
 TEST_F(TrainNetwork, CtrlCWritesACheckpointAndSaysHowToGoOn) {
-  for (const char* transport : {"in-process", "gloo"}) {
+  for (const char* transport : {"in-process", "tcp"}) {
     const std::string run = command(
                                 "--workers 2 --method 'ef(topk(1%))' --steps 1000000 "
                                 "--overwrite --transport ") +
@@ -278,7 +278,7 @@ void TrainNetwork::kill_at_random_moments(const std::string& method) const {
   Outcome last;
   for (int life = 0; life < 20; ++life) {
     const std::string call =
-        command(same + (life % 2 == 0 ? "" : " --transport gloo") + (life == 0 ? "" : " --resume"));
+        command(same + (life % 2 == 0 ? "" : " --transport tcp") + (life == 0 ? "" : " --resume"));
     const std::string steps = out_ + "/steps.jsonl";
     const auto done = static_cast<std::size_t>(
         std::filesystem::exists(steps) ? std::ranges::count(read_text(steps), '\n') : 0);

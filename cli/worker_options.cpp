@@ -4,10 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
-#include <vector>
 
 #include "cli/options.h"
 #include "gradwire/core/error.h"
+#include "gradwire/transport/tcp.h"
 #include "launch/transports.h"
 
 namespace gradwire::cli {
@@ -25,11 +25,8 @@ std::string check_topology(const std::string& text) {
   return "";
 }
 
-std::vector<std::string> transport_names() {
-  std::vector<std::string> names;
-  for (const launch::TransportEntry& entry : launch::all_transports())
-    names.emplace_back(entry.name);
-  return names;
+std::string check_transport(const std::string& name) {
+  return launch::find_transport(name) != nullptr ? "" : launch::unknown_transport(name);
 }
 
 // "in-process (threads of one process), ..."
@@ -50,7 +47,7 @@ void add_worker_options(CLI::App& app, launch::WorkerOptions& options) {
       ->transform(whole_number(1, kWorkersMax))
       ->type_name("N");
   app.add_option("--transport", options.transport, transport_help())
-      ->check(CLI::IsMember(transport_names()))
+      ->check(check_transport)
       ->type_name("T");
   app.add_option("--topology", options.topology_name,
                  name(Topology::automatic) + (", " + topology_names()))
@@ -65,6 +62,11 @@ void add_worker_options(CLI::App& app, launch::WorkerOptions& options) {
   app.add_option("--interface", options.interface,
                  "The network interface of this process, such as eth0")
       ->type_name("IF");
+  app.add_option("--streams", options.streams,
+                 "Connections for data to each peer, for --transport tcp")
+      ->transform(whole_number(1, kTcpStreamsMax))
+      ->type_name("N")
+      ->capture_default_str();
   app.add_option("--deadline", options.deadline_seconds,
                  "Seconds without a sign of life after which a worker counts as lost")
       ->transform(whole_number(1, kDeadlineSecondsMax))

@@ -27,7 +27,7 @@ std::string refusal(const WorkersAsked& asked, const Variables& variables) {
 }
 
 const TransportEntry* const kInProcess = find_transport("in-process");
-const TransportEntry* const kGloo = find_transport("gloo");
+const TransportEntry* const kTcp = find_transport("tcp");
 const TransportEntry* const kMpi = find_transport("mpi");
 
 const Variables kNothing;
@@ -43,8 +43,8 @@ TEST(Placement, AloneAllWorkersAreThreads) {
   EXPECT_TRUE(placement({}, {}).reports());
 }
 
-TEST(Placement, AloneWithGlooStartsProcesses) {
-  const Placement starter = placement({.transport = kGloo, .workers = 3}, {});
+TEST(Placement, AloneWithTcpStartsProcesses) {
+  const Placement starter = placement({.transport = kTcp, .workers = 3}, {});
   EXPECT_EQ(starter.role, Role::starter);
   EXPECT_EQ(starter.size, 3u);
 }
@@ -67,7 +67,7 @@ TEST(Placement, MpirunGivesRankAndSize) {
 TEST(Placement, FourVariablesGiveAPlaceByTcp) {
   const Placement worker = placement({}, kFour);
   EXPECT_EQ(worker.role, Role::one_worker);
-  EXPECT_EQ(worker.transport, kGloo);
+  EXPECT_EQ(worker.transport, kTcp);
   EXPECT_EQ(worker.rank, 3u);
   EXPECT_EQ(worker.size, 4u);
   EXPECT_EQ(worker.master_host, "10.0.0.1");
@@ -86,17 +86,17 @@ TEST(Placement, MpirunMayStartProcessesThatMeetByTcp) {
   Variables variables = kMpirun;
   variables.insert(kFour.begin(), kFour.end());
   EXPECT_EQ(placement({}, variables).transport, kMpi);
-  EXPECT_EQ(placement({.transport = kGloo}, variables).size, 4u);
+  EXPECT_EQ(placement({.transport = kTcp}, variables).size, 4u);
 }
 
 TEST(Placement, ContradictionsAreWrongUsage) {
   EXPECT_EQ(refusal({.workers = 4}, kMpirun),
             "--workers 4 contradicts mpirun: the number of workers is 2");
-  EXPECT_EQ(refusal({.transport = kGloo}, kMpirun),
-            "--transport gloo contradicts mpirun: the workers use mpi");
+  EXPECT_EQ(refusal({.transport = kTcp}, kMpirun),
+            "--transport tcp contradicts mpirun: the workers use mpi");
   EXPECT_EQ(refusal({.transport = kInProcess}, kFour),
             "--transport in-process contradicts RANK and WORLD_SIZE in the environment: the "
-            "workers use gloo");
+            "workers use tcp");
   EXPECT_EQ(refusal({.workers = 2}, kFour),
             "--workers 2 contradicts RANK and WORLD_SIZE in the environment: the number of workers "
             "is 4");

@@ -6,9 +6,9 @@
 #include <iterator>
 
 #include "gradwire/core/check.h"
-#include "gradwire/transport/gloo.h"
 #include "gradwire/transport/in_process.h"
 #include "gradwire/transport/mpi.h"
+#include "gradwire/transport/tcp.h"
 #include "launch/placement.h"
 #include "launch/worker_options.h"
 
@@ -21,15 +21,15 @@ TransportMaker open_in_process(const Placement& placement, const WorkerOptions&)
   };
 }
 
-TransportMaker open_gloo(const Placement& placement, const WorkerOptions& options) {
-  const GlooOptions gloo{.rank = placement.rank,
-                         .size = placement.size,
-                         .directory = {},
-                         .master_host = placement.master_host,
-                         .master_port = placement.master_port,
-                         .interface = options.interface,
-                         .start_time_max = options.peer_timeout()};
-  return [gloo](std::size_t) { return make_gloo_transport(gloo); };
+TransportMaker open_tcp(const Placement& placement, const WorkerOptions& options) {
+  const TcpOptions tcp{.meeting = {.rank = placement.rank,
+                                   .size = placement.size,
+                                   .master_host = placement.master_host,
+                                   .master_port = placement.master_port,
+                                   .interface = options.interface,
+                                   .start_time_max = options.peer_timeout()},
+                       .streams = options.streams};
+  return [tcp](std::size_t) { return make_tcp_transport(tcp); };
 }
 
 TransportMaker open_mpi(const Placement& placement, const WorkerOptions&) {
@@ -50,10 +50,10 @@ constexpr TransportEntry kTable[] = {
      .help = "threads of one process",
      .workers = WorkerKind::threads,
      .open = open_in_process},
-    {.name = "gloo",
+    {.name = "tcp",
      .help = "one process per worker",
      .workers = WorkerKind::processes,
-     .open = open_gloo},
+     .open = open_tcp},
     {.name = "mpi", .help = "under mpirun", .workers = WorkerKind::mpi_ranks, .open = open_mpi},
 };
 
@@ -71,6 +71,15 @@ const TransportEntry* find_transport(std::string_view name) {
   const auto found = std::ranges::find_if(
       kTable, [name](const TransportEntry& entry) { return entry.name == name; });
   return found == std::end(kTable) ? nullptr : &*found;
+}
+
+std::string unknown_transport(std::string_view name) {
+  if (name == "gloo") return "gloo is no transport any more: write --transport tcp";
+  std::string names;
+  for (const TransportEntry& entry : kTable) {
+    names += (names.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return fmt::format("there is no transport '{}': choose one of {}", name, names);
 }
 
 }  // namespace gradwire::launch

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "gradwire/transport/transport.h"
@@ -39,5 +40,8 @@ const TransportEntry& default_transport(WorkerKind workers);
 
 // Null for an unknown name.
 const TransportEntry* find_transport(std::string_view name);
+
+// What to tell whoever asked for it: the names that exist, or the one that has replaced it.
+std::string unknown_transport(std::string_view name);
 
 }  // namespace gradwire::launch

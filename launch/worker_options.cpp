@@ -11,7 +11,7 @@ const TransportEntry* transport_asked(const WorkerOptions& options) {
   if (!options.transport) return nullptr;
   const TransportEntry* const found = find_transport(*options.transport);
   if (found == nullptr) {
-    throw UsageError(fmt::format("there is no transport '{}'", *options.transport));
+    throw UsageError(unknown_transport(*options.transport));
   }
   return found;
 }

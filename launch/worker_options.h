@@ -20,6 +20,7 @@ struct WorkerOptions {
   std::optional<std::size_t> server = {};
   bool dedicated_server = false;
   std::string interface = {};
+  std::size_t streams = 1;  // of the transport tcp
   std::size_t deadline_seconds = 60;
 
   Topology topology() const { return topology_of(topology_name); }

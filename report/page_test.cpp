@@ -117,11 +117,11 @@ TEST(Document, LongestBarIsAHundredPercent) {
 TEST(Facts, AreWhatRecordsSayAndWhereTheyDifferAllOfIt) {
   Runs runs = {run_named("cnn"), run_named("cnn")};
   runs[0].record.steps = runs[1].record.steps = 20'000;
-  runs[0].record.configuration["transport"] = "gloo";
+  runs[0].record.configuration["transport"] = "tcp";
   runs[1].record.configuration["transport"] = "mpi";
   runs[1].record.configuration["topology"] = Json::array();  // of a type nobody expects
   EXPECT_EQ(title_of(runs), "cnn");
-  EXPECT_EQ(facts_of(runs), (std::vector<Fact>{{"Steps", "20,000"}, {"Transport", "gloo, mpi"}}));
+  EXPECT_EQ(facts_of(runs), (std::vector<Fact>{{"Steps", "20,000"}, {"Transport", "tcp, mpi"}}));
   EXPECT_EQ(title_of({}), "Training");
 }
 

@@ -96,7 +96,7 @@ void expect_errors_of_others(ProcessGroup& group, const char* fault, Clock::time
 
 TEST(Fault, KilledRankIsNamedByAllOthers) {
   ProcessGroup group;
-  start_gloo_ranks(group, kRanks, [](std::size_t) { return fault_words(); });
+  start_tcp_ranks(group, kRanks, [](std::size_t) { return fault_words(); });
   ASSERT_TRUE(are_exchanging(group));
   const Clock::time_point start = Clock::now();
   group.send_signal(kVictim, SIGKILL);
@@ -106,7 +106,7 @@ TEST(Fault, KilledRankIsNamedByAllOthers) {
 
 TEST(Fault, StoppedRankIsNamedByAllOthersAndEndsWhenItGoesOn) {
   ProcessGroup group;
-  start_gloo_ranks(group, kRanks, [](std::size_t) { return fault_words(); });
+  start_tcp_ranks(group, kRanks, [](std::size_t) { return fault_words(); });
   ASSERT_TRUE(are_exchanging(group));
   const Clock::time_point start = Clock::now();
   group.send_signal(kVictim, SIGSTOP);
@@ -187,7 +187,7 @@ void expect_all_finish(ProcessGroup& group, const char* what, Clock::time_point 
 TEST(Fault, BusyRankIsNotAccused) {
   ProcessGroup group;
   const Clock::time_point start = Clock::now();
-  start_gloo_ranks(group, kRanks, [](std::size_t rank) {
+  start_tcp_ranks(group, kRanks, [](std::size_t rank) {
     const auto busy = rank == kVictim ? kDeadline * 5 / 2 : 0ms;
     return fault_words({"--steps", "3", "--sleep-before-ms", std::to_string(busy.count())});
   });
@@ -198,7 +198,7 @@ TEST(Fault, BusyRankIsNotAccused) {
 TEST(Fault, RankThatFinishesEarlyIsNotAccused) {
   ProcessGroup group;
   const Clock::time_point start = Clock::now();
-  start_gloo_ranks(group, kRanks, [](std::size_t rank) {
+  start_tcp_ranks(group, kRanks, [](std::size_t rank) {
     const auto late = rank == kVictim ? 0ms : kDeadline * 2;
     return fault_words({"--steps", "3", "--sleep-after-ms", std::to_string(late.count())});
   });
@@ -210,7 +210,7 @@ TEST(Fault, RankThatFinishesEarlyIsNotAccused) {
 TEST(Fault, RankThatIsStoppedWhileItClosesDoesNotHoldUpTheOthers) {
   constexpr milliseconds kLate{2000};
   ProcessGroup group;
-  start_gloo_ranks(group, kRanks, [&](std::size_t rank) {
+  start_tcp_ranks(group, kRanks, [&](std::size_t rank) {
     const auto late = rank == kVictim ? 0ms : kLate;
     return fault_words({"--steps", "3", "--sleep-after-ms", std::to_string(late.count())});
   });
@@ -234,7 +234,7 @@ TEST(Fault, RankThatIsStoppedWhileItClosesDoesNotHoldUpTheOthers) {
 TEST(Fault, ProcessesThatDisagreeFindOutAtTheStart) {
   ProcessGroup group;
   const Clock::time_point start = Clock::now();
-  start_gloo_ranks(group, kRanks, [](std::size_t rank) {
+  start_tcp_ranks(group, kRanks, [](std::size_t rank) {
     return fault_words({"--codec", rank == kVictim ? "natural" : "qsgd(bits=8)"});
   });
   for (std::size_t rank = 0; rank < kRanks; ++rank) {

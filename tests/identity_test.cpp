@@ -1,4 +1,4 @@
-// The same seed gives the same bits, whatever the ranks are: threads, processes over Gloo, or an
+// The same seed gives the same bits, whatever the ranks are: threads, processes over TCP, or an
 // MPI job.
 #include "tests/ranks/identity.h"
 
@@ -59,9 +59,9 @@ std::vector<std::string> arguments_for(IdentityList list) {
   }
 }
 
-Lines lines_of_gloo(std::size_t ranks, IdentityList list) {
+Lines lines_of_tcp(std::size_t ranks, IdentityList list) {
   ProcessGroup group;
-  start_gloo_ranks(group, ranks, [&](std::size_t) { return arguments_for(list); });
+  start_tcp_ranks(group, ranks, [&](std::size_t) { return arguments_for(list); });
   return lines_of(group);
 }
 
@@ -84,8 +84,8 @@ void expect_same(const Lines& lines, const Lines& expected) {
 
 class Identity : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(Identity, GlooGivesTheSameBitsAsInProcess) {
-  expect_same(lines_of_gloo(GetParam(), kUsual), lines_of_threads(GetParam(), kUsual));
+TEST_P(Identity, TcpGivesTheSameBitsAsInProcess) {
+  expect_same(lines_of_tcp(GetParam(), kUsual), lines_of_threads(GetParam(), kUsual));
 }
 
 TEST_P(Identity, MpiGivesTheSameBitsAsInProcess) {
@@ -97,7 +97,7 @@ class IdentitySlow : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(IdentitySlow, EveryTransportGivesTheSameBitsForEveryCodecAndLength) {
   const Lines expected = lines_of_threads(GetParam(), IdentityList::full);
-  expect_same(lines_of_gloo(GetParam(), IdentityList::full), expected);
+  expect_same(lines_of_tcp(GetParam(), IdentityList::full), expected);
   SKIP_WITHOUT_MPI();
   expect_same(lines_of_mpi(GetParam(), IdentityList::full), expected);
 }

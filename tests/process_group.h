@@ -176,16 +176,16 @@ class ProcessGroup {
 // A port that nobody listens on right now.
 inline std::uint16_t free_port() { return TcpStoreServer(0).port(); }
 
-// The variables that make a process one rank of a group over Gloo.
+// The variables that make a process one rank of a group over TCP.
 inline std::vector<std::string> rank_variables(std::size_t rank, std::size_t size,
                                                const std::string& host, std::uint16_t port) {
   return {"RANK=" + std::to_string(rank), "WORLD_SIZE=" + std::to_string(size),
           "MASTER_ADDR=" + host, "MASTER_PORT=" + std::to_string(port)};
 }
 
-// Starts `ranks` over Gloo on this machine. `arguments_of(rank)` gives its words.
+// Starts `ranks` over TCP on this machine. `arguments_of(rank)` gives its words.
 template <class ArgumentsOf>
-void start_gloo_ranks(ProcessGroup& group, std::size_t size, const ArgumentsOf& arguments_of) {
+void start_tcp_ranks(ProcessGroup& group, std::size_t size, const ArgumentsOf& arguments_of) {
   const std::uint16_t port = free_port();
   for (std::size_t rank = 0; rank < size; ++rank) {
     std::vector<std::string> words = arguments_of(rank);

@@ -87,8 +87,13 @@ Channel::Progress Channel::told_by_tls(Progress progress) {
   return progress;
 }
 
+// Unread bytes would make the system forget what it still has to send, so they are thrown away.
 void Channel::close() {
+  if (!socket_) return;
   tls_.reset();
+  shutdown(socket_.get(), SHUT_WR);
+  constexpr std::size_t kMany = 64 << 20;  // more than a socket holds
+  recv(socket_.get(), nullptr, kMany, MSG_TRUNC | MSG_DONTWAIT);
   socket_ = Descriptor();
 }
 

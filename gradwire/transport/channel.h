@@ -6,6 +6,7 @@
 // events() with poll() and call again. With edge-triggered epoll, call until `blocked`.
 #pragma once
 
+#include <poll.h>
 #include <sys/uio.h>
 
 #include <chrono>
@@ -62,6 +63,7 @@ class Channel {
   // this one.
   const std::string& reason() const { return reason_; }
 
+  // What was written still goes out.
   void close();
 
  private:
@@ -70,7 +72,7 @@ class Channel {
 
   Descriptor socket_;
   std::unique_ptr<TlsSession> tls_;  // if it is encrypted
-  short events_ = 0;
+  short events_ = POLLIN;
   std::string reason_;
 };
 

@@ -1,12 +1,17 @@
 #include "gradwire/transport/file_store.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
-#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
+#include "gradwire/transport/descriptor.h"
 #include "gradwire/transport/transport.h"
 
 namespace gradwire {
@@ -24,27 +29,48 @@ const std::string& checked(const std::string& directory) {
   return directory;
 }
 
+[[noreturn]] void fail(const std::filesystem::path& path) {
+  throw StartError(path.string() + ": cannot be written: " + std::strerror(errno));
+}
+
 }  // namespace
 
 FileStore::FileStore(const std::string& directory, std::chrono::milliseconds time_max)
-    : StartStore(time_max), files_(checked(directory)) {}
+    : StartStore(time_max), directory_(checked(directory)) {}
 
-// Two ranks that do this at the same moment do not see one another: Gloo renames over what is
-// there.
+std::filesystem::path FileStore::path_of(const std::string& key) const {
+  std::string name = key;
+  std::ranges::replace(name, '/', '-');
+  return directory_ / name;
+}
+
+// A file appears whole or not at all: it is written under another name, and gets its own by a link,
+// which fails if that name is taken.
 bool FileStore::add(const std::string& key, const std::vector<char>& value) {
-  if (files_.has(key)) return false;
-  files_.set(key, value);
-  return true;
+  std::string draft = directory_ / ".draft-XXXXXX";
+  const Descriptor file(mkostemp(draft.data(), O_CLOEXEC));
+  if (!file) fail(draft);
+  const bool is_written =
+      write(file.get(), value.data(), value.size()) == static_cast<ssize_t>(value.size());
+  const bool is_added = is_written && link(draft.c_str(), path_of(key).c_str()) == 0;
+  const int error = errno;
+  unlink(draft.c_str());
+  errno = error;
+  if (!is_added && errno != EEXIST) fail(path_of(key));
+  return is_added;
 }
 
 std::optional<std::vector<char>> FileStore::get_until(const std::string& key,
                                                       Clock::time_point time) {
   constexpr std::chrono::milliseconds kLookInterval{5};
-  while (!files_.has(key)) {
+  for (;;) {
+    std::ifstream file(path_of(key), std::ios::binary);
+    if (file) {
+      return std::vector<char>(std::istreambuf_iterator<char>(file), {});
+    }
     if (Clock::now() >= time) return std::nullopt;
     std::this_thread::sleep_for(kLookInterval);
   }
-  return files_.get(key);
 }
 
 }  // namespace gradwire

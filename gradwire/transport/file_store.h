@@ -1,7 +1,8 @@
 // A start store of files in a directory that all ranks see.
 #pragma once
 
-#include "gloo/rendezvous/file_store.h"
+#include <filesystem>
+
 #include "gradwire/transport/start_store.h"
 
 namespace gradwire {
@@ -16,14 +17,9 @@ class FileStore final : public StartStore {
                                              Clock::time_point time) override;
 
  private:
-  // Gloo's waits in whole seconds; this one can also just look.
-  class Files : public gloo::rendezvous::FileStore {
-   public:
-    using FileStore::FileStore;
-    bool has(const std::string& key) { return check({key}); }
-  };
+  std::filesystem::path path_of(const std::string& key) const;
 
-  Files files_;
+  const std::filesystem::path directory_;
 };
 
 }  // namespace gradwire

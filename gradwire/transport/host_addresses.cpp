@@ -1,5 +1,6 @@
 #include "gradwire/transport/host_addresses.h"
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 namespace gradwire {
@@ -17,6 +18,15 @@ HostAddresses find_addresses(const std::string& host, std::uint16_t port, int ki
     return nullptr;
   }
   return HostAddresses(list);
+}
+
+std::uint16_t port_of(int socket) {
+  sockaddr_storage address{};
+  socklen_t bytes = sizeof(address);
+  getsockname(socket, reinterpret_cast<sockaddr*>(&address), &bytes);
+  return ntohs(address.ss_family == AF_INET6
+                   ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port
+                   : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
 }  // namespace gradwire

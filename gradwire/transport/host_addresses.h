@@ -19,4 +19,7 @@ using HostAddresses = std::unique_ptr<addrinfo, FreeAddresses>;
 HostAddresses find_addresses(const std::string& host, std::uint16_t port, int kind,
                              std::string& reason);
 
+// The port that a socket is bound to.
+std::uint16_t port_of(int socket);
+
 }  // namespace gradwire

@@ -1,6 +1,8 @@
 #include "gradwire/transport/route.h"
 
+#include <ifaddrs.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +17,13 @@
 namespace gradwire {
 namespace {
 
+// Empty: it has none.
+std::string numeric_text(const sockaddr* address, socklen_t bytes) {
+  char text[NI_MAXHOST];
+  if (getnameinfo(address, bytes, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) != 0) return "";
+  return text;
+}
+
 // Connecting a UDP socket picks the route and with it the local address. Empty: there is none, see
 // errno.
 std::string local_end(const addrinfo& address) {
@@ -27,9 +36,7 @@ std::string local_end(const addrinfo& address) {
       getsockname(socket.get(), end, &bytes) != 0) {
     return "";
   }
-  char text[NI_MAXHOST];
-  if (getnameinfo(end, bytes, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) != 0) return "";
-  return text;
+  return numeric_text(end, bytes);
 }
 
 std::string interface_names() {
@@ -58,6 +65,23 @@ std::string local_address_towards(const std::string& host, std::uint16_t port) {
 void check_interface(const std::string& name) {
   if (if_nametoindex(name.c_str()) != 0) return;
   throw StartError("there is no network interface " + name + " here, only " + interface_names());
+}
+
+std::string address_of_interface(const std::string& name) {
+  check_interface(name);
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) throw StartError(std::string("no interfaces: ") + strerror(errno));
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, &freeifaddrs);
+  for (const int family : {AF_INET, AF_INET6}) {
+    for (const ifaddrs* entry = list; entry; entry = entry->ifa_next) {
+      if (name != entry->ifa_name || !entry->ifa_addr) continue;
+      if (entry->ifa_addr->sa_family != family) continue;
+      const socklen_t bytes = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+      const std::string text = numeric_text(entry->ifa_addr, bytes);
+      if (!text.empty()) return text;
+    }
+  }
+  throw StartError("the network interface " + name + " has no address");
 }
 
 bool is_loopback(const std::string& address) {

@@ -13,6 +13,10 @@ std::string local_address_towards(const std::string& host, std::uint16_t port);
 // Throws StartError that names the interfaces that exist if that one does not.
 void check_interface(const std::string& name);
 
+// The interface's address: of version 4 if it has one, so that all ranks take the same kind.
+// Throws StartError.
+std::string address_of_interface(const std::string& name);
+
 bool is_loopback(const std::string& address);
 
 std::string host_name();

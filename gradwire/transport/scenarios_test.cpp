@@ -348,8 +348,8 @@ void another_thread_may_go_on(Transport& transport) {
   ring(transport, Lane::up, 1000, 2);
 }
 
-// On a lane that nobody uses afterwards: with Gloo, its next message would still be meant for the
-// receiver that was given up.
+// On a lane that nobody uses afterwards: its next message may still be meant for the receiver that
+// was given up.
 void receivers_given_up_do_no_harm(Transport& transport) {
   if (transport.size() == 1) return;
   const Tag tag{.lane = Lane::down, .group = 9};

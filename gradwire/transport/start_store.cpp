@@ -14,14 +14,6 @@ std::vector<char> StartStore::get(const std::string& key) {
   return *std::move(value);
 }
 
-void StartStore::wait(const std::vector<std::string>& keys) {
-  for (const std::string& key : keys) get(key);
-}
-
-void StartStore::wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) {
-  wait(keys);
-}
-
 std::string in_words(std::chrono::milliseconds time) {
   const auto count = time.count();
   return count % 1000 == 0 ? std::to_string(count / 1000) + " s" : std::to_string(count) + " ms";

@@ -1,6 +1,5 @@
 // The key-value store through which ranks find one another before they are connected. Each key is
-// written once, and readers wait for it. Gloo's store with a deadline: waiting beyond it throws
-// StartError. For one thread.
+// written once, and readers wait for it, until a deadline. For one thread.
 #pragma once
 
 #include <chrono>
@@ -8,16 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "gloo/rendezvous/store.h"
-
 namespace gradwire {
 
-class StartStore : public gloo::rendezvous::Store {
+class StartStore {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit StartStore(std::chrono::milliseconds time_max)
       : time_max_(time_max), deadline_(Clock::now() + time_max) {}
+  virtual ~StartStore() = default;
 
   std::chrono::milliseconds time_max() const { return time_max_; }
   Clock::time_point deadline() const { return deadline_; }
@@ -29,11 +27,9 @@ class StartStore : public gloo::rendezvous::Store {
   virtual std::optional<std::vector<char>> get_until(const std::string& key,
                                                      Clock::time_point time) = 0;
 
-  // As Gloo calls them.
-  void set(const std::string& key, const std::vector<char>& value) final;
-  std::vector<char> get(const std::string& key) final;
-  void wait(const std::vector<std::string>& keys) final;
-  void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) final;
+  // The same with the deadline, and StartError where there is nothing to return.
+  void set(const std::string& key, const std::vector<char>& value);
+  std::vector<char> get(const std::string& key);
 
  private:
   const std::chrono::milliseconds time_max_;

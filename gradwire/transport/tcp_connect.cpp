@@ -35,30 +35,28 @@ int connect_once(const addrinfo& address, Clock::time_point until, Descriptor& r
   return 0;
 }
 
-// One round over all addresses. Empty: connected; otherwise why not.
-std::string connect_any(const std::string& host, std::uint16_t port, Clock::time_point until,
-                        Descriptor& result) {
-  std::string reason;
+}  // namespace
+
+Descriptor try_connect(const std::string& host, std::uint16_t port, Clock::time_point until,
+                       std::string& reason) {
   const HostAddresses addresses = find_addresses(host, port, SOCK_STREAM, reason);
   for (const addrinfo* address = addresses.get(); address; address = address->ai_next) {
     constexpr std::chrono::seconds kOneTimeMax{5};  // then the next address has its turn
+    Descriptor result;
     const int error = connect_once(*address, std::min(until, Clock::now() + kOneTimeMax), result);
-    if (error == 0) return "";
+    if (error == 0) return result;
     reason = std::strerror(error);
   }
-  return reason;
+  return {};
 }
-
-}  // namespace
 
 Descriptor connect_within(const std::string& host, std::uint16_t port,
                           std::chrono::milliseconds time_max) {
   const Clock::time_point until = Clock::now() + time_max;
   constexpr std::chrono::milliseconds kPause{50};
   for (;;) {
-    Descriptor socket;
-    const std::string reason = connect_any(host, port, until, socket);
-    if (socket) return socket;
+    std::string reason;
+    if (Descriptor socket = try_connect(host, port, until, reason); socket) return socket;
     if (Clock::now() + kPause >= until) {
       throw StartError("rank 0 has not come within " + in_words(time_max) +
                        ": is it started, and can this host reach " + host + ":" +

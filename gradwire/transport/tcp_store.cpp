@@ -1,11 +1,6 @@
 #include "gradwire/transport/tcp_store.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "gradwire/core/check.h"
 #include "gradwire/transport/tcp_connect.h"
@@ -24,7 +19,7 @@ constexpr std::chrono::seconds kAnswerTimeMax{10};
 TcpStore::TcpStore(const std::string& host, std::uint16_t port, std::chrono::milliseconds time_max)
     : StartStore(time_max),
       where_(host + ":" + std::to_string(port)),
-      socket_(connect_within(host, port, time_max)) {
+      channel_(connect_within(host, port, time_max), Channel::Role::connects) {
   greet();
 }
 
@@ -50,6 +45,7 @@ std::optional<std::vector<char>> TcpStore::get_until(const std::string& key,
 
 void TcpStore::greet() {
   const auto until = std::max(deadline(), Clock::now() + std::chrono::seconds(1));
+  if (!finish_handshake(channel_, until)) fail_to_answer();
   send(std::as_bytes(std::span(kStoreMagic)), until);
   std::array<char, kStoreMagic.size()> answer{};
   receive(std::as_writable_bytes(std::span(answer)), until);
@@ -82,27 +78,15 @@ TcpStore::Reply TcpStore::ask(StoreRequestHeader header, const std::string& key,
 }
 
 void TcpStore::send(std::span<const std::byte> bytes, Clock::time_point until) {
-  while (!bytes.empty()) {
-    wait_ready(POLLOUT, until);
-    const ssize_t count = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (count < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-    if (count < 0) fail("rank 0 has ended it");
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
-  }
+  if (!write_all(channel_, bytes, until)) fail_to_answer();
 }
 
 void TcpStore::receive(std::span<std::byte> bytes, Clock::time_point until) {
-  while (!bytes.empty()) {
-    wait_ready(POLLIN, until);
-    const ssize_t count = recv(socket_.get(), bytes.data(), bytes.size(), 0);
-    if (count < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-    if (count <= 0) fail("rank 0 has ended it");
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
-  }
+  if (!read_all(channel_, bytes, until)) fail_to_answer();
 }
 
-void TcpStore::wait_ready(short events, Clock::time_point until) {
-  if (!wait_for_socket(socket_.get(), events, until)) fail("rank 0 does not answer");
+void TcpStore::fail_to_answer() const {
+  fail(channel_ ? "rank 0 does not answer" : "rank 0 has ended it");
 }
 
 void TcpStore::fail(const std::string& what) const {

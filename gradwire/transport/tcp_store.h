@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "gradwire/transport/descriptor.h"
+#include "gradwire/transport/channel.h"
 #include "gradwire/transport/start_store.h"
 #include "gradwire/transport/tcp_store_format.h"
 
@@ -34,11 +34,11 @@ class TcpStore final : public StartStore {
   Reply ask(StoreRequestHeader header, const std::string& key, std::span<const char> value);
   void send(std::span<const std::byte> bytes, Clock::time_point until);
   void receive(std::span<std::byte> bytes, Clock::time_point until);
-  void wait_ready(short events, Clock::time_point until);
+  [[noreturn]] void fail_to_answer() const;
   [[noreturn]] void fail(const std::string& what) const;
 
   const std::string where_;  // "10.0.0.1:29500"
-  Descriptor socket_;
+  Channel channel_;
 };
 
 }  // namespace gradwire

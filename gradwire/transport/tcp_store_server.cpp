@@ -16,6 +16,7 @@
 #include <system_error>
 #include <vector>
 
+#include "gradwire/transport/host_addresses.h"
 #include "gradwire/transport/tcp_store_session.h"
 #include "gradwire/transport/transport.h"
 
@@ -80,7 +81,7 @@ class Service {
   void admit() {
     Descriptor socket(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket && sessions_.size() < kSessionsMax) {
-      sessions_.emplace_back(std::move(socket));
+      sessions_.emplace_back(Channel(std::move(socket), Channel::Role::accepts));
     } else if (!socket && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
       // No descriptors left, perhaps: asking again at once would only burn time.
       constexpr std::chrono::milliseconds kPause{100};
@@ -138,15 +139,6 @@ Descriptor listen_on(std::uint16_t port) {
   return socket;
 }
 
-std::uint16_t port_of(const Descriptor& socket) {
-  sockaddr_storage address{};
-  socklen_t bytes = sizeof(address);
-  getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &bytes);
-  return ntohs(address.ss_family == AF_INET6
-                   ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port
-                   : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
-}
-
 // A thread that no signal handler of the program runs on.
 template <class Work>
 std::thread start_quiet_thread(Work work) {
@@ -167,7 +159,7 @@ std::thread start_quiet_thread(Work work) {
 }  // namespace
 
 TcpStoreServer::TcpStoreServer(std::uint16_t port)
-    : listener_(listen_on(port)), stop_(eventfd(0, EFD_CLOEXEC)), port_(port_of(listener_)) {
+    : listener_(listen_on(port)), stop_(eventfd(0, EFD_CLOEXEC)), port_(port_of(listener_.get())) {
   if (!stop_) throw StartError(std::string("no event descriptor: ") + std::strerror(errno));
   thread_ = start_quiet_thread(
       [listener = listener_.get(), stop = stop_.get()] { Service(listener, stop).run(); });

@@ -1,10 +1,8 @@
 #include "gradwire/transport/tcp_store_session.h"
 
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -20,10 +18,11 @@ void erase_front(std::vector<std::byte>& bytes, std::size_t count) {
 
 }  // namespace
 
-TcpStoreSession::TcpStoreSession(Descriptor socket)
-    : socket_(std::move(socket)), greet_until_(Clock::now() + kGreetingTimeMax) {}
+TcpStoreSession::TcpStoreSession(Channel channel)
+    : channel_(std::move(channel)), greet_until_(Clock::now() + kGreetingTimeMax) {}
 
 short TcpStoreSession::events() const {
+  if (!has_shaken_hands_) return channel_.events();
   return static_cast<short>(out_.empty() ? POLLIN : POLLIN | POLLOUT);
 }
 
@@ -33,6 +32,8 @@ TcpStoreSession::Clock::time_point TcpStoreSession::deadline() const {
 }
 
 bool TcpStoreSession::advance(short events, StoreKeys& keys) {
+  if (!has_shaken_hands_ && !shake_hands()) return false;
+  if (!has_shaken_hands_) return Clock::now() < greet_until_;
   if ((events & (POLLIN | POLLHUP | POLLERR)) != 0 && !receive()) return false;
   if (!greeted_ && !greet()) return false;
   for (;;) {
@@ -44,23 +45,31 @@ bool TcpStoreSession::advance(short events, StoreKeys& keys) {
   }
 }
 
+bool TcpStoreSession::shake_hands() {
+  const Channel::State state = channel_.handshake();
+  has_shaken_hands_ = state == Channel::State::ready;
+  return state != Channel::State::closed;
+}
+
 bool TcpStoreSession::receive() {
   std::byte bytes[16384];
-  const ssize_t count = recv(socket_.get(), bytes, sizeof(bytes), MSG_DONTWAIT);
-  if (count < 0) return errno == EAGAIN || errno == EINTR;
-  in_.insert(in_.end(), bytes, bytes + count);
-  constexpr std::size_t kPendingMax =
-      StoreRequestHeader::kBytes + kStoreKeyBytesMax + kStoreValueBytesMax + sizeof(bytes);
-  return count > 0 && in_.size() <= kPendingMax;
+  for (;;) {
+    const iovec part{bytes, sizeof(bytes)};
+    const Channel::Progress progress = channel_.read({&part, 1});
+    in_.insert(in_.end(), bytes, bytes + progress.bytes);
+    constexpr std::size_t kPendingMax =
+        StoreRequestHeader::kBytes + kStoreKeyBytesMax + kStoreValueBytesMax + sizeof(bytes);
+    if (progress.state == Channel::State::closed || in_.size() > kPendingMax) return false;
+    if (progress.state == Channel::State::blocked) return true;
+  }
 }
 
 bool TcpStoreSession::send() {
   if (out_.empty()) return true;
-  const ssize_t count =
-      ::send(socket_.get(), out_.data(), out_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (count < 0) return errno == EAGAIN || errno == EINTR;
-  erase_front(out_, static_cast<std::size_t>(count));
-  return true;
+  const iovec part{out_.data(), out_.size()};
+  const Channel::Progress progress = channel_.write({&part, 1});
+  erase_front(out_, progress.bytes);
+  return progress.state != Channel::State::closed;
 }
 
 bool TcpStoreSession::greet() {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "gradwire/transport/descriptor.h"
+#include "gradwire/transport/channel.h"
 #include "gradwire/transport/tcp_store_format.h"
 
 namespace gradwire {
@@ -21,10 +21,10 @@ class TcpStoreSession {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit TcpStoreSession(Descriptor socket);
+  explicit TcpStoreSession(Channel channel);
 
   // For poll().
-  int descriptor() const { return socket_.get(); }
+  int descriptor() const { return channel_.descriptor(); }
   short events() const;
 
   // When it wants to be looked at, if nothing comes.
@@ -34,6 +34,7 @@ class TcpStoreSession {
   bool advance(short events, StoreKeys& keys);
 
  private:
+  bool shake_hands();
   bool receive();
   bool send();
   bool greet();
@@ -43,9 +44,10 @@ class TcpStoreSession {
 
   // A request is looked at only when the reply to the one before is gone, so neither grows without
   // bound.
-  Descriptor socket_;
+  Channel channel_;
   std::vector<std::byte> in_;
   std::vector<std::byte> out_;
+  bool has_shaken_hands_ = false;
   bool greeted_ = false;
   Clock::time_point greet_until_;
   std::optional<Clock::time_point> wait_until_;  // for a get whose key is not there

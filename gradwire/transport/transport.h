@@ -1,4 +1,4 @@
-// Transport: moves bytes between the ranks of a group, without blocking. In-process (threads), Gloo
+// Transport: moves bytes between the ranks of a group, without blocking. In-process (threads), tcp
 // (processes and hosts) and MPI (clusters) are behind this one interface; what they share, such as
 // finding out that a peer is gone, is built on top of it (presence.h).
 //
@@ -86,7 +86,7 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  virtual const char* name() const = 0;  // "in-process", "gloo" or "mpi"
+  virtual const char* name() const = 0;  // "in-process", "tcp" or "mpi"
   virtual std::size_t rank() const = 0;
   virtual std::size_t size() const = 0;
 

@@ -10,9 +10,9 @@
 #include <string>
 
 #include "gradwire/core/check.h"
-#include "gradwire/transport/gloo.h"
 #include "gradwire/transport/mpi.h"
 #include "gradwire/transport/scenarios_test_support.h"
+#include "gradwire/transport/tcp.h"
 #include "gradwire/transport/test_support.h"
 
 namespace gradwire {
@@ -44,7 +44,7 @@ TEST_P(InProcessThreads, Holds) {
 INSTANTIATE_TEST_SUITE_P(Scenario, InProcessThreads, testing::ValuesIn(transport_scenarios()),
                          scenario_name);
 
-// A new directory that is gone afterwards: the ranks of a Gloo group find one another in it.
+// A new directory that is gone afterwards: the ranks of a TCP group find one another in it.
 class MeetingPoint {
  public:
   MeetingPoint() : path_(std::filesystem::temp_directory_path() / "gradwire-test-XXXXXX") {
@@ -60,17 +60,14 @@ class MeetingPoint {
   std::string path_;
 };
 
-class Gloo : public testing::TestWithParam<std::size_t> {};
+class Tcp : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(Gloo, EveryScenarioHolds) {
+TEST_P(Tcp, EveryScenarioHolds) {
   const MeetingPoint meeting_point;
   std::vector<std::unique_ptr<Transport>> transports(GetParam());
   run_ranks(transports.size(), [&](std::size_t rank) {
-    GlooOptions options;
-    options.rank = rank;
-    options.size = transports.size();
-    options.directory = meeting_point.path();
-    transports[rank] = make_gloo_transport(options);
+    transports[rank] = make_tcp_transport(
+        {.meeting = {.rank = rank, .size = transports.size(), .directory = meeting_point.path()}});
   });
   for (const TransportScenario& scenario : transport_scenarios()) {
     ASSERT_NO_THROW(run_transports(
@@ -78,7 +75,7 @@ TEST_P(Gloo, EveryScenarioHolds) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Size, Gloo, testing::ValuesIn(kSizes), ranks_name);
+INSTANTIATE_TEST_SUITE_P(Size, Tcp, testing::ValuesIn(kSizes), ranks_name);
 
 struct Outcome {
   int exit_code;

@@ -12,7 +12,7 @@ namespace gradwire::python {
 Averager::Averager(const Options& options) : options_(options) {
   parse_method(options_.spec);  // before anybody waits for anybody
   communicator_ =
-      std::make_unique<Communicator>(make_gloo_transport(options_.meeting), options_.communicator);
+      std::make_unique<Communicator>(make_tcp_transport(options_.tcp), options_.communicator);
   if (!options_.record.directory.empty()) {
     log_ = std::make_unique<RunLog>(*communicator_, options_.record);
   }

@@ -12,7 +12,7 @@
 
 #include "gradwire/collective/communicator.h"
 #include "gradwire/method/method.h"
-#include "gradwire/transport/gloo.h"
+#include "gradwire/transport/tcp.h"
 #include "python/native/run_log.h"
 
 namespace gradwire::python {
@@ -30,7 +30,7 @@ struct Totals {
 class Averager {
  public:
   struct Options {
-    GlooOptions meeting;
+    TcpOptions tcp;
     CommunicatorOptions communicator;
     MethodOptions method;
     std::string spec;

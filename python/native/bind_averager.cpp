@@ -148,12 +148,13 @@ Averager::Options options_of(const py::kwargs& given) {
   };
   Averager::Options options;
   options.spec = get("spec", std::string());
-  options.meeting = {.rank = get("rank", std::size_t{0}),
-                     .size = get("size", std::size_t{1}),
-                     .master_host = get("host", std::string()),
-                     .master_port = get("port", std::uint16_t{0}),
-                     .interface = get("interface", std::string()),
-                     .start_time_max = milliseconds(get("start_seconds", 60.0))};
+  options.tcp = {.meeting = {.rank = get("rank", std::size_t{0}),
+                             .size = get("size", std::size_t{1}),
+                             .master_host = get("host", std::string()),
+                             .master_port = get("port", std::uint16_t{0}),
+                             .interface = get("interface", std::string()),
+                             .start_time_max = milliseconds(get("start_seconds", 60.0))},
+                 .streams = get("streams", std::size_t{1})};
   options.communicator = {.run = get("run", std::uint64_t{0}),
                           .peer_timeout = milliseconds(get("peer_timeout_seconds", 60.0))};
   options.method.topology = topology_of(get("topology", std::string("auto")));

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "gradwire/transport/gloo.h"
 #include "gradwire/transport/mpi.h"
+#include "gradwire/transport/tcp.h"
 
 namespace gradwire::ranks {
 namespace {
@@ -37,12 +37,12 @@ Number number_of(const char* variable) {
 
 std::unique_ptr<Transport> transport_from_environment() {
   if (std::getenv("OMPI_COMM_WORLD_SIZE")) return make_mpi_transport();
-  GlooOptions options;
+  MeetingOptions options;
   options.rank = number_of<std::size_t>("RANK");
   options.size = number_of<std::size_t>("WORLD_SIZE");
   options.master_host = text_of("MASTER_ADDR");
   options.master_port = number_of<std::uint16_t>("MASTER_PORT");
-  return make_gloo_transport(options);
+  return make_tcp_transport({.meeting = options});
 }
 
 int run_rank(const std::function<void(Transport&)>& f) {

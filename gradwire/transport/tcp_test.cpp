@@ -1,11 +1,11 @@
-#include "gradwire/transport/gloo.h"
+#include "gradwire/transport/tcp.h"
 
 #include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "gradwire/transport/gloo_test_support.h"
+#include "gradwire/transport/tcp_test_support.h"
 #include "gtest/gtest.h"
 
 namespace gradwire {
@@ -14,8 +14,8 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-TEST(GlooTransport, MessagesGoBothWaysAtOnce) {
-  run_gloo_ranks(2, [](Transport& transport) {
+TEST(TcpTransport, MessagesGoBothWaysAtOnce) {
+  run_tcp_ranks(2, [](Transport& transport) {
     const std::size_t peer = 1 - transport.rank();
     Bytes incoming(5);
     const Bytes outgoing = to_bytes(transport.rank() == 0 ? "zero!" : "one!!");
@@ -34,7 +34,7 @@ TEST(GlooTransport, MessagesGoBothWaysAtOnce) {
   });
 }
 
-TEST(GlooTransport, OneLaneKeepsTheOrder) {
+TEST(TcpTransport, OneLaneKeepsTheOrder) {
   constexpr std::uint32_t kMessages = 1000;
   const auto send = [](Transport& transport) {
     for (std::uint32_t i = 0; i < kMessages; ++i) {
@@ -53,10 +53,10 @@ TEST(GlooTransport, OneLaneKeepsTheOrder) {
       ASSERT_EQ(memory[3], static_cast<std::byte>(i));
     }
   };
-  run_two_gloo_ranks(send, receive);
+  run_two_tcp_ranks(send, receive);
 }
 
-TEST(GlooTransport, ReceiversAreServedInTheOrderOfTheirStart) {
+TEST(TcpTransport, ReceiversAreServedInTheOrderOfTheirStart) {
   const auto send = [](Transport& transport) {
     for (const char* text : {"a", "b", "c"}) send_text(transport, 1, kUp, text);
   };
@@ -70,11 +70,11 @@ TEST(GlooTransport, ReceiversAreServedInTheOrderOfTheirStart) {
     for (auto& receiver : receivers) expect_done(*receiver);
     EXPECT_EQ(text_of(memories[0], 1) + text_of(memories[1], 1) + text_of(memories[2], 1), "abc");
   };
-  run_two_gloo_ranks(send, receive);
+  run_two_tcp_ranks(send, receive);
 }
 
 // The first message sent has no taker until the others have gone through.
-TEST(GlooTransport, LanesAndGroupsDoNotWaitForOneAnother) {
+TEST(TcpTransport, LanesAndGroupsDoNotWaitForOneAnother) {
   const Tag other_group{Lane::up, 7};
   const auto send = [&](Transport& transport) {
     const Bytes memory = to_bytes("up");
@@ -94,18 +94,18 @@ TEST(GlooTransport, LanesAndGroupsDoNotWaitForOneAnother) {
     EXPECT_EQ(receive_text(transport, 0, kDown, 2), "go");
     EXPECT_EQ(receive_text(transport, 0, kUp, 2), "up");
   };
-  run_two_gloo_ranks(send, receive);
+  run_two_tcp_ranks(send, receive);
 }
 
-TEST(GlooTransport, AMessageMayBeShorterThanItsReceiver) {
+TEST(TcpTransport, AMessageMayBeShorterThanItsReceiver) {
   const auto send = [](Transport& transport) { send_text(transport, 1, kUp, "abc"); };
   const auto receive = [](Transport& transport) {
     EXPECT_EQ(receive_text(transport, 0, kUp, 8), std::string("abc\0\0\0\0\0", 8));
   };
-  run_two_gloo_ranks(send, receive);
+  run_two_tcp_ranks(send, receive);
 }
 
-TEST(GlooTransport, AMessageMayBeEmpty) {
+TEST(TcpTransport, AMessageMayBeEmpty) {
   const auto send = [](Transport& transport) {
     send_text(transport, 1, kUp, "");
     send_text(transport, 1, kUp, "x");
@@ -116,12 +116,12 @@ TEST(GlooTransport, AMessageMayBeEmpty) {
     EXPECT_EQ(receive_text(transport, 0, kUp, 1), "x");
     EXPECT_EQ(receive_text(transport, 0, kDown, 0), "");
   };
-  run_two_gloo_ranks(send, receive);
+  run_two_tcp_ranks(send, receive);
 }
 
-TEST(GlooTransport, BigMessagesArriveWhole) {
+TEST(TcpTransport, BigMessagesArriveWhole) {
   constexpr std::size_t kWords = 5'000'000;
-  run_gloo_ranks(2, [](Transport& transport) {
+  run_tcp_ranks(2, [](Transport& transport) {
     const std::size_t peer = 1 - transport.rank();
     std::vector<std::uint32_t> outgoing(kWords);
     std::vector<std::uint32_t> incoming(kWords);
@@ -138,16 +138,16 @@ TEST(GlooTransport, BigMessagesArriveWhole) {
   });
 }
 
-TEST(GlooTransport, AMessageWaitsForItsReceiver) {
+TEST(TcpTransport, AMessageWaitsForItsReceiver) {
   const auto send = [](Transport& transport) { send_text(transport, 1, kUp, "early"); };
   const auto receive = [](Transport& transport) {
     std::this_thread::sleep_for(300ms);
     EXPECT_EQ(receive_text(transport, 0, kUp, 5), "early");
   };
-  run_two_gloo_ranks(send, receive);
+  run_two_tcp_ranks(send, receive);
 }
 
-TEST(GlooTransport, WaitingEndsInTimeAndDoesNoHarm) {
+TEST(TcpTransport, WaitingEndsInTimeAndDoesNoHarm) {
   const auto send = [](Transport& transport) {
     std::this_thread::sleep_for(300ms);
     send_text(transport, 1, kUp, "late");
@@ -163,11 +163,11 @@ TEST(GlooTransport, WaitingEndsInTimeAndDoesNoHarm) {
     expect_done(*receiver);
     EXPECT_EQ(text_of(memory, 4), "late");
   };
-  run_two_gloo_ranks(send, receive);
+  run_two_tcp_ranks(send, receive);
 }
 
-TEST(GlooTransport, AllreduceSumsOverAllRanks) {
-  run_gloo_ranks(4, [](Transport& transport) {
+TEST(TcpTransport, AllreduceSumsOverAllRanks) {
+  run_tcp_ranks(4, [](Transport& transport) {
     for (std::size_t count : {0u, 1u, 3u, 1000u, 300'001u}) {
       std::vector<float> values(count);
       for (std::size_t i = 0; i < count; ++i) {

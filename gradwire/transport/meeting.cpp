@@ -1,10 +1,13 @@
-#include "gradwire/transport/gloo_start.h"
+#include "gradwire/transport/meeting.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <sstream>
 
+#include "gradwire/transport/file_store.h"
 #include "gradwire/transport/route.h"
+#include "gradwire/transport/tcp_store.h"
 #include "gradwire/transport/transport.h"
 
 namespace gradwire {
@@ -98,7 +101,49 @@ void check_reachable(const std::vector<RankInfo>& infos) {
   }
 }
 
+// Rank 0 takes the same way as all others, which shows whether it is the one that they look for.
+std::unique_ptr<StartStore> reach_own_server(const MeetingOptions& options,
+                                             const std::string& place) {
+  constexpr std::chrono::milliseconds kTimeMax{5000};
+  try {
+    TcpStore(options.master_host, options.master_port, std::min(kTimeMax, options.start_time_max));
+  } catch (const StartError&) {
+    throw StartError("rank 0 listens on this host, but " + place +
+                     " does not lead here: is MASTER_ADDR the address of rank 0's host?");
+  }
+  return std::make_unique<TcpStore>(options.master_host, options.master_port,
+                                    options.start_time_max);
+}
+
 }  // namespace
+
+void check_meeting(const MeetingOptions& options) {
+  if (options.rank >= options.size) {
+    throw StartError("there is no rank " + std::to_string(options.rank) + " of " +
+                     std::to_string(options.size));
+  }
+  if (options.size > 1 && options.directory.empty() && options.master_host.empty()) {
+    throw StartError("ranks cannot find one another: there is neither a directory nor a host");
+  }
+}
+
+Rendezvous open_rendezvous(const MeetingOptions& options) {
+  Rendezvous result;
+  if (!options.directory.empty()) {
+    result.store = std::make_unique<FileStore>(options.directory, options.start_time_max);
+    result.place = options.directory;
+    return result;
+  }
+  result.place = options.master_host + ":" + std::to_string(options.master_port);
+  if (options.rank == 0) {
+    result.server = std::make_unique<TcpStoreServer>(options.master_port);
+    result.store = reach_own_server(options, result.place);
+  } else {
+    result.store = std::make_unique<TcpStore>(options.master_host, options.master_port,
+                                              options.start_time_max);
+  }
+  return result;
+}
 
 std::vector<RankInfo> meet(StartStore& store, std::size_t rank, const RankInfo& self,
                            const std::string& place) {

@@ -1,7 +1,7 @@
 // Transfers that are destroyed while they are under way.
 #include <thread>
 
-#include "gradwire/transport/gloo_test_support.h"
+#include "gradwire/transport/tcp_test_support.h"
 #include "gtest/gtest.h"
 
 namespace gradwire {
@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(GlooGivingUp, TheNextReceiverTakesTheMessage) {
+TEST(TcpGivingUp, TheNextReceiverTakesTheMessage) {
   const auto send = [](Transport& transport) {
     receive_text(transport, 1, kDown, 1);  // the receiver is gone
     send_text(transport, 1, kUp, "first");
@@ -25,10 +25,10 @@ TEST(GlooGivingUp, TheNextReceiverTakesTheMessage) {
     EXPECT_EQ(receive_text(transport, 0, kUp, 5), "first");
     EXPECT_EQ(receive_text(transport, 0, kUp, 6), "second");
   };
-  run_two_gloo_ranks(send, receive);
+  run_two_tcp_ranks(send, receive);
 }
 
-TEST(GlooGivingUp, AMessageThatComesMeanwhileIsKept) {
+TEST(TcpGivingUp, AMessageThatComesMeanwhileIsKept) {
   const auto send = [](Transport& transport) {
     receive_text(transport, 1, kDown, 1);
     send_text(transport, 1, kUp, "kept");  // goes at once: it was asked for
@@ -44,10 +44,10 @@ TEST(GlooGivingUp, AMessageThatComesMeanwhileIsKept) {
     receive_text(transport, 0, kDown, 1);
     EXPECT_EQ(receive_text(transport, 0, kUp, 4), "kept");
   };
-  run_two_gloo_ranks(send, receive);
+  run_two_tcp_ranks(send, receive);
 }
 
-TEST(GlooGivingUp, WhatWasSentIsSent) {
+TEST(TcpGivingUp, WhatWasSentIsSent) {
   constexpr std::size_t kBytes = 20'000'000;
   const auto send = [](Transport& transport) {
     for (int round = 0; round < 5; ++round) {
@@ -68,11 +68,11 @@ TEST(GlooGivingUp, WhatWasSentIsSent) {
     }
     EXPECT_EQ(receive_text(transport, 0, kUp, 3), "end");
   };
-  run_two_gloo_ranks(send, receive);
+  run_two_tcp_ranks(send, receive);
 }
 
 // Gives up a receiver at different points of a big message, in the midst of it too.
-TEST(GlooGivingUp, HalfAMessageIsTakenOver) {
+TEST(TcpGivingUp, HalfAMessageIsTakenOver) {
   constexpr std::size_t kBytes = 20'000'000;
   constexpr int kRounds = 12;
   const auto send = [](Transport& transport) {
@@ -103,7 +103,7 @@ TEST(GlooGivingUp, HalfAMessageIsTakenOver) {
       EXPECT_TRUE(done || first == Bytes(kBytes));
     }
   };
-  run_two_gloo_ranks(send, receive);
+  run_two_tcp_ranks(send, receive);
 }
 
 }  // namespace

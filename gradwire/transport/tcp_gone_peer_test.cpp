@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "gradwire/transport/gloo_test_support.h"
+#include "gradwire/transport/tcp_test_support.h"
 #include "gtest/gtest.h"
 
 namespace gradwire {
@@ -28,7 +28,7 @@ void expect_peer_error(std::size_t peer, Call call) {
   }
 }
 
-TEST(GlooGonePeer, AbandoningEndsTheOthersWaitingAtOnce) {
+TEST(TcpGonePeer, AbandoningEndsTheOthersWaitingAtOnce) {
   const auto leave = [](Transport& transport) {
     receive_text(transport, 1, kDown, 1);
     transport.abandon();
@@ -52,11 +52,11 @@ TEST(GlooGonePeer, AbandoningEndsTheOthersWaitingAtOnce) {
     std::vector<float> values(100);
     expect_peer_error(0, [&] { transport.allreduce(values); });
   };
-  run_two_gloo_ranks(leave, wait);
+  run_two_tcp_ranks(leave, wait);
 }
 
-TEST(GlooGonePeer, AfterAbandoningTransfersFailAndNeverHang) {
-  run_two_gloo_ranks(
+TEST(TcpGonePeer, AfterAbandoningTransfersFailAndNeverHang) {
+  run_two_tcp_ranks(
       [](Transport& transport) {
         Bytes memory(8);
         const auto receiver = transport.receiver(1, kUp, memory);
@@ -79,11 +79,11 @@ TEST(GlooGonePeer, AfterAbandoningTransfersFailAndNeverHang) {
       [](Transport&) {});
 }
 
-// Both ends of a message that stops in the midst of it: Gloo tells neither.
-TEST(GlooGonePeer, HalfAMessageFailsAtBothEnds) {
+// Both ends of a message that stops in the midst of it.
+TEST(TcpGonePeer, HalfAMessageFailsAtBothEnds) {
   constexpr std::size_t kBytes = 200'000'000;
   const Bytes memory(kBytes);
-  run_two_gloo_ranks(
+  run_two_tcp_ranks(
       [&](Transport& transport) {
         const auto sender = transport.sender(1, kUp, memory);
         sender->start(kBytes);
@@ -99,13 +99,13 @@ TEST(GlooGonePeer, HalfAMessageFailsAtBothEnds) {
       });
 }
 
-TEST(GlooGonePeer, LastWordsArriveAndThenTheEndIsSeen) {
+TEST(TcpGonePeer, LastWordsArriveAndThenTheEndIsSeen) {
   const RendezvousDirectory rendezvous;
   std::thread leaver([&] {
-    const auto transport = make_gloo_transport(rendezvous.options(0, 2));
+    const auto transport = make_tcp_transport({.meeting = rendezvous.options(0, 2)});
     send_text(*transport, 1, kPresence, "bye");
   });
-  const auto transport = make_gloo_transport(rendezvous.options(1, 2));
+  const auto transport = make_tcp_transport({.meeting = rendezvous.options(1, 2)});
   EXPECT_EQ(receive_text(*transport, 0, kPresence, 3), "bye");
   leaver.join();
   Bytes memory(3);
@@ -116,11 +116,11 @@ TEST(GlooGonePeer, LastWordsArriveAndThenTheEndIsSeen) {
   });
 }
 
-TEST(GlooGonePeer, EndingATransportDoesNotWaitForPeers) {
+TEST(TcpGonePeer, EndingATransportDoesNotWaitForPeers) {
   const RendezvousDirectory rendezvous;
   std::unique_ptr<Transport> other;
-  std::thread thread([&] { other = make_gloo_transport(rendezvous.options(1, 2)); });
-  auto transport = make_gloo_transport(rendezvous.options(0, 2));
+  std::thread thread([&] { other = make_tcp_transport({.meeting = rendezvous.options(1, 2)}); });
+  auto transport = make_tcp_transport({.meeting = rendezvous.options(0, 2)});
   thread.join();
   Bytes memory(8);
   auto receiver = transport->receiver(1, kUp, memory);

@@ -1,4 +1,4 @@
-// For tests: ranks of Gloo as threads of one process, and short ways to send and receive.
+// For tests: ranks over TCP as threads of one process, and short ways to send and receive.
 #pragma once
 
 #include <unistd.h>
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "gradwire/core/check.h"
-#include "gradwire/transport/gloo.h"
+#include "gradwire/transport/tcp.h"
 #include "gtest/gtest.h"
 
 namespace gradwire {
@@ -32,7 +32,7 @@ inline constexpr Tag kPresence{Lane::presence, 0};
 class RendezvousDirectory {
  public:
   RendezvousDirectory() {
-    std::string path = std::filesystem::temp_directory_path() / "gradwire-gloo-XXXXXX";
+    std::string path = std::filesystem::temp_directory_path() / "gradwire-tcp-XXXXXX";
     GW_CHECK(mkdtemp(path.data()) != nullptr);
     path_ = path;
   }
@@ -43,8 +43,8 @@ class RendezvousDirectory {
   RendezvousDirectory(const RendezvousDirectory&) = delete;
   RendezvousDirectory& operator=(const RendezvousDirectory&) = delete;
 
-  GlooOptions options(std::size_t rank, std::size_t size) const {
-    GlooOptions options;
+  MeetingOptions options(std::size_t rank, std::size_t size) const {
+    MeetingOptions options;
     options.rank = rank;
     options.size = size;
     options.directory = path_;
@@ -56,18 +56,18 @@ class RendezvousDirectory {
   std::filesystem::path path_;
 };
 
-using GlooOptionsOf = std::function<GlooOptions(std::size_t rank)>;
+using TcpOptionsOf = std::function<MeetingOptions(std::size_t rank)>;
 using RankBody = std::function<void(Transport&)>;
 
 // Every rank is a thread; none ends its transport before all have run the body.
-inline void run_gloo_ranks(std::size_t size, const GlooOptionsOf& options, const RankBody& body) {
+inline void run_tcp_ranks(std::size_t size, const TcpOptionsOf& options, const RankBody& body) {
   std::barrier all_done(static_cast<std::ptrdiff_t>(size));
   std::vector<std::thread> threads;
   for (std::size_t rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
       std::unique_ptr<Transport> transport;
       try {
-        transport = make_gloo_transport(options(rank));
+        transport = make_tcp_transport({.meeting = options(rank)});
         body(*transport);
       } catch (const std::exception& error) {
         ADD_FAILURE() << "rank " << rank << ": " << error.what();
@@ -78,15 +78,15 @@ inline void run_gloo_ranks(std::size_t size, const GlooOptionsOf& options, const
   for (std::thread& thread : threads) thread.join();
 }
 
-inline void run_gloo_ranks(std::size_t size, const RankBody& body) {
+inline void run_tcp_ranks(std::size_t size, const RankBody& body) {
   const RendezvousDirectory rendezvous;
-  run_gloo_ranks(
+  run_tcp_ranks(
       size, [&](std::size_t rank) { return rendezvous.options(rank, size); }, body);
 }
 
 // Rank 0 does one thing, rank 1 another.
-inline void run_two_gloo_ranks(const RankBody& zero, const RankBody& one) {
-  run_gloo_ranks(2, [&](Transport& transport) { (transport.rank() == 0 ? zero : one)(transport); });
+inline void run_two_tcp_ranks(const RankBody& zero, const RankBody& one) {
+  run_tcp_ranks(2, [&](Transport& transport) { (transport.rank() == 0 ? zero : one)(transport); });
 }
 
 inline Bytes to_bytes(std::string_view text) {

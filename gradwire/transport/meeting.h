@@ -2,12 +2,28 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "gradwire/transport/meeting_options.h"
 #include "gradwire/transport/start_store.h"
+#include "gradwire/transport/tcp_store_server.h"
 
 namespace gradwire {
+
+// Throws StartError for a rank that cannot be, and for ranks that have nowhere to meet.
+void check_meeting(const MeetingOptions& options);
+
+// Where ranks meet, with the server of it on rank 0.
+struct Rendezvous {
+  std::unique_ptr<TcpStoreServer> server;
+  std::unique_ptr<StartStore> store;
+  std::string place;  // for messages
+};
+
+// Throws StartError.
+Rendezvous open_rendezvous(const MeetingOptions& options);
 
 struct RankInfo {
   std::size_t size = 0;  // how many ranks it thinks there are

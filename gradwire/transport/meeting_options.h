@@ -1,19 +1,15 @@
-// Ranks that are processes, on one host or many, over TCP by Gloo.
+// How the ranks of a group find one another: by files in a directory that all of them see, which
+// must be empty at the start, or by a port on rank 0's host, where rank 0 listens for the others.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
-
-#include "gradwire/transport/transport.h"
 
 namespace gradwire {
 
-// How the ranks find one another: by files in a directory that all of them see, which must be empty
-// at the start, or by a port on rank 0's host, where rank 0 listens for the others.
-struct GlooOptions {
+struct MeetingOptions {
   std::size_t rank = 0;
   std::size_t size = 1;
 
@@ -28,8 +24,5 @@ struct GlooOptions {
   // Ranks that do not come within this time are named in a StartError.
   std::chrono::milliseconds start_time_max{60000};
 };
-
-// Blocks until all ranks have come. Throws StartError.
-std::unique_ptr<Transport> make_gloo_transport(const GlooOptions& options);
 
 }  // namespace gradwire

@@ -3,9 +3,9 @@
 #include <thread>
 #include <vector>
 
-#include "gradwire/transport/gloo.h"
-#include "gradwire/transport/gloo_test_support.h"
+#include "gradwire/transport/tcp.h"
 #include "gradwire/transport/tcp_store_server.h"
+#include "gradwire/transport/tcp_test_support.h"
 #include "gtest/gtest.h"
 
 namespace gradwire {
@@ -16,8 +16,8 @@ using Clock = std::chrono::steady_clock;
 
 std::uint16_t free_port() { return TcpStoreServer(0).port(); }
 
-GlooOptions tcp_options(std::size_t rank, std::size_t size, std::uint16_t port) {
-  GlooOptions options;
+MeetingOptions tcp_options(std::size_t rank, std::size_t size, std::uint16_t port) {
+  MeetingOptions options;
   options.rank = rank;
   options.size = size;
   options.master_host = "127.0.0.1";
@@ -26,9 +26,9 @@ GlooOptions tcp_options(std::size_t rank, std::size_t size, std::uint16_t port) 
   return options;
 }
 
-std::string start_failure(const GlooOptions& options) {
+std::string start_failure(const MeetingOptions& options) {
   try {
-    make_gloo_transport(options);
+    make_tcp_transport({.meeting = options});
   } catch (const StartError& error) {
     return error.what();
   }
@@ -50,36 +50,36 @@ void everybody_greets_everybody(Transport& transport) {
   }
 }
 
-TEST(GlooStart, RanksMeetInADirectory) { run_gloo_ranks(4, everybody_greets_everybody); }
+TEST(TcpStart, RanksMeetInADirectory) { run_tcp_ranks(4, everybody_greets_everybody); }
 
-TEST(GlooStart, RanksMeetAtAPort) {
+TEST(TcpStart, RanksMeetAtAPort) {
   const std::uint16_t port = free_port();
-  run_gloo_ranks(
+  run_tcp_ranks(
       4, [&](std::size_t rank) { return tcp_options(rank, 4, port); }, everybody_greets_everybody);
 }
 
-TEST(GlooStart, RanksMeetOnANamedInterface) {
+TEST(TcpStart, RanksMeetOnANamedInterface) {
   const RendezvousDirectory rendezvous;
   const auto options = [&](std::size_t rank) {
-    GlooOptions result = rendezvous.options(rank, 2);
+    MeetingOptions result = rendezvous.options(rank, 2);
     result.interface = "lo";
     return result;
   };
-  run_gloo_ranks(2, options, everybody_greets_everybody);
+  run_tcp_ranks(2, options, everybody_greets_everybody);
 }
 
-TEST(GlooStart, RankZeroMayComeLast) {
+TEST(TcpStart, RankZeroMayComeLast) {
   const std::uint16_t port = free_port();
   const auto options = [&](std::size_t rank) {
     if (rank == 0) std::this_thread::sleep_for(300ms);
     return tcp_options(rank, 2, port);
   };
-  run_gloo_ranks(2, options, everybody_greets_everybody);
+  run_tcp_ranks(2, options, everybody_greets_everybody);
 }
 
-TEST(GlooStart, ARankMayBeAlone) {
-  GlooOptions options;
-  const auto transport = make_gloo_transport(options);
+TEST(TcpStart, ARankMayBeAlone) {
+  MeetingOptions options;
+  const auto transport = make_tcp_transport({.meeting = options});
   EXPECT_EQ(transport->size(), 1u);
   std::vector<float> values = {1, 2};
   transport->allreduce(values);
@@ -87,8 +87,8 @@ TEST(GlooStart, ARankMayBeAlone) {
   transport->abandon();
 }
 
-TEST(GlooStart, AddressesHavePortAndHost) {
-  run_gloo_ranks(2, [](Transport& transport) {
+TEST(TcpStart, AddressesHavePortAndHost) {
+  run_tcp_ranks(2, [](Transport& transport) {
     for (std::size_t rank : {0u, 1u}) {
       EXPECT_TRUE(transport.address(rank).starts_with("127.0.0.1:")) << transport.address(rank);
       EXPECT_NE(transport.address(rank).find(" (host "), std::string::npos);
@@ -97,9 +97,9 @@ TEST(GlooStart, AddressesHavePortAndHost) {
   });
 }
 
-TEST(GlooStart, NamesARankThatDoesNotComeToTheDirectory) {
+TEST(TcpStart, NamesARankThatDoesNotComeToTheDirectory) {
   const RendezvousDirectory rendezvous;
-  GlooOptions options = rendezvous.options(0, 2);
+  MeetingOptions options = rendezvous.options(0, 2);
   options.start_time_max = 300ms;
   const auto start = Clock::now();
   EXPECT_EQ(start_failure(options),
@@ -108,13 +108,13 @@ TEST(GlooStart, NamesARankThatDoesNotComeToTheDirectory) {
   EXPECT_LT(Clock::now() - start, 2s);
 }
 
-TEST(GlooStart, NamesAllRanksThatDoNotComeToThePort) {
+TEST(TcpStart, NamesAllRanksThatDoNotComeToThePort) {
   const std::uint16_t port = free_port();
   std::vector<std::string> failures(2);
   std::vector<std::thread> threads;
   for (std::size_t rank : {0u, 1u}) {
     threads.emplace_back([&, rank] {
-      GlooOptions options = tcp_options(rank, 4, port);
+      MeetingOptions options = tcp_options(rank, 4, port);
       options.start_time_max = 500ms;
       failures[rank] = start_failure(options);
     });
@@ -128,29 +128,29 @@ TEST(GlooStart, NamesAllRanksThatDoNotComeToThePort) {
   EXPECT_NE(failures[1].find("not come within 500 ms"), std::string::npos) << failures[1];
 }
 
-TEST(GlooStart, SaysThatRankZeroIsMissing) {
+TEST(TcpStart, SaysThatRankZeroIsMissing) {
   const std::uint16_t port = free_port();
-  GlooOptions options = tcp_options(1, 2, port);
+  MeetingOptions options = tcp_options(1, 2, port);
   options.start_time_max = 300ms;
   EXPECT_EQ(start_failure(options),
             "rank 0 has not come within 300 ms: is it started, and can this host reach 127.0.0.1:" +
                 std::to_string(port) + "? (Connection refused)");
 }
 
-TEST(GlooStart, SaysThatThePortIsTaken) {
+TEST(TcpStart, SaysThatThePortIsTaken) {
   const TcpStoreServer other(0);
   EXPECT_EQ(start_failure(tcp_options(0, 2, other.port())),
             "port " + std::to_string(other.port()) +
                 " on this host is in use: choose another MASTER_PORT");
 }
 
-TEST(GlooStart, NoticesTwoProcessesOfOneRank) {
+TEST(TcpStart, NoticesTwoProcessesOfOneRank) {
   const std::uint16_t port = free_port();
   std::vector<std::string> failures(3);
   std::vector<std::thread> threads;
   for (std::size_t i : {0u, 1u, 2u}) {
     threads.emplace_back([&, i] {
-      GlooOptions options = tcp_options(i == 0 ? 0 : 1, 3, port);
+      MeetingOptions options = tcp_options(i == 0 ? 0 : 1, 3, port);
       options.start_time_max = 1s;
       failures[i] = start_failure(options);
     });
@@ -160,13 +160,13 @@ TEST(GlooStart, NoticesTwoProcessesOfOneRank) {
   EXPECT_NE(both.find("two processes say they are rank 1"), std::string::npos) << both;
 }
 
-TEST(GlooStart, NoticesRanksThatCountDifferently) {
+TEST(TcpStart, NoticesRanksThatCountDifferently) {
   const std::uint16_t port = free_port();
   std::vector<std::string> failures(2);
   std::vector<std::thread> threads;
   for (std::size_t rank : {0u, 1u}) {
     threads.emplace_back([&, rank] {
-      GlooOptions options = tcp_options(rank, rank == 0 ? 3 : 2, port);
+      MeetingOptions options = tcp_options(rank, rank == 0 ? 3 : 2, port);
       options.start_time_max = 2s;
       failures[rank] = start_failure(options);
     });
@@ -175,8 +175,8 @@ TEST(GlooStart, NoticesRanksThatCountDifferently) {
   EXPECT_EQ(failures[0], "rank 1 says that there are 2 ranks, and rank 0 that there are 3");
 }
 
-TEST(GlooStart, SaysWhatIsWrongWithTheOptions) {
-  GlooOptions options;
+TEST(TcpStart, SaysWhatIsWrongWithTheOptions) {
+  MeetingOptions options;
   options.rank = 2;
   options.size = 2;
   EXPECT_EQ(start_failure(options), "there is no rank 2 of 2");

@@ -1,0 +1,98 @@
+#include "gradwire/transport/tcp.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gradwire/transport/check_transfer.h"
+#include "gradwire/transport/meeting.h"
+#include "gradwire/transport/ring_allreduce.h"
+#include "gradwire/transport/route.h"
+#include "gradwire/transport/tcp_listener.h"
+#include "gradwire/transport/tcp_mesh.h"
+#include "gradwire/transport/tcp_start.h"
+#include "gradwire/transport/tcp_transfer.h"
+
+namespace gradwire {
+namespace {
+
+class TcpTransport final : public Transport {
+ public:
+  TcpTransport(std::size_t rank, std::vector<std::string> addresses, TcpMesh mesh)
+      : rank_(rank), addresses_(std::move(addresses)), mesh_(std::move(mesh)) {}
+
+  const char* name() const override { return "tcp"; }
+  std::size_t rank() const override { return rank_; }
+  std::size_t size() const override { return addresses_.size(); }
+  std::string address(std::size_t rank) const override { return addresses_.at(rank); }
+
+  std::unique_ptr<Sender> sender(std::size_t peer, Tag tag,
+                                 std::span<const std::byte> memory) override {
+    check_peer(peer, rank_, size());
+    return make_tcp_sender(mesh_, mesh_.peer(peer), tag, memory);
+  }
+  std::unique_ptr<Receiver> receiver(std::size_t peer, Tag tag,
+                                     std::span<std::byte> memory) override {
+    check_peer(peer, rank_, size());
+    return make_tcp_receiver(mesh_, mesh_.peer(peer), tag, memory);
+  }
+
+  void allreduce(std::span<float> values) override { ring_allreduce(*this, values); }
+
+  void abandon() noexcept override { mesh_.close(); }
+
+ private:
+  const std::size_t rank_;
+  const std::vector<std::string> addresses_;
+  TcpMesh mesh_;
+};
+
+void check(const TcpOptions& options) {
+  check_meeting(options.meeting);
+  if (options.streams >= 1 && options.streams <= kTcpStreamsMax) return;
+  throw StartError("streams is " + std::to_string(options.streams) + ", but must be from 1 to " +
+                   std::to_string(kTcpStreamsMax));
+}
+
+std::string own_address(const MeetingOptions& meeting) {
+  if (!meeting.interface.empty()) return address_of_interface(meeting.interface);
+  if (!meeting.directory.empty()) return "127.0.0.1";
+  return local_address_towards(meeting.master_host, meeting.master_port);
+}
+
+// "10.0.0.3:4711 (host node3)"; an address of version 6 needs brackets.
+std::string full_address(const RankInfo& info, std::uint16_t port) {
+  const bool has_colons = info.address.find(':') != std::string::npos;
+  const std::string address = has_colons ? "[" + info.address + "]" : info.address;
+  return address + ":" + std::to_string(port) + " (host " + info.host + ")";
+}
+
+std::unique_ptr<Transport> come_together(const TcpOptions& options) {
+  const MeetingOptions& meeting = options.meeting;
+  TcpListener listener(own_address(meeting));
+  const RankInfo self{meeting.size, own_address(meeting), host_name()};
+  const Rendezvous rendezvous = open_rendezvous(meeting);
+  const auto infos = meet(*rendezvous.store, meeting.rank, self, rendezvous.place);
+  auto channels =
+      connect_ranks(meeting.rank, infos, 1 + options.streams, listener, *rendezvous.store);
+  std::vector<std::string> addresses;
+  TcpMesh mesh;
+  for (std::size_t rank = 0; rank < infos.size(); ++rank) {
+    addresses.push_back(full_address(infos[rank], channels[rank].port));
+    if (rank == meeting.rank) continue;
+    mesh.add(std::make_unique<TcpPeer>(rank, addresses[rank], std::move(channels[rank].links)));
+  }
+  part(*rendezvous.store, meeting.rank, meeting.size);
+  return std::make_unique<TcpTransport>(meeting.rank, std::move(addresses), std::move(mesh));
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> make_tcp_transport(const TcpOptions& options) {
+  check(options);
+  if (options.meeting.size > 1) return come_together(options);
+  return std::make_unique<TcpTransport>(0, std::vector<std::string>{"host " + host_name()},
+                                        TcpMesh());
+}
+
+}  // namespace gradwire

@@ -1,0 +1,147 @@
+#include "gradwire/transport/tcp_link.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "gradwire/core/check.h"
+
+namespace gradwire {
+namespace {
+
+// Header and payload of so many records go out by one call.
+constexpr std::size_t kRecordsAtOnce = 16;
+
+// Then other links have their turn.
+constexpr std::size_t kReadBytesAtOnce = 4 << 20;
+
+// Appends what is left of a part whose first `sent` bytes have gone out. Returns how many bytes of
+// `sent` lie behind it.
+std::size_t append_rest(std::span<const std::byte> part, std::size_t sent, iovec* parts,
+                        std::size_t& count) {
+  if (sent >= part.size()) return sent - part.size();
+  // Writing does not change the memory.
+  parts[count++] = {const_cast<std::byte*>(part.data()) + sent, part.size() - sent};
+  return 0;
+}
+
+}  // namespace
+
+void TcpLink::queue(TcpOutgoing& record) {
+  GW_CHECK(!record.is_queued);
+  record.sent = 0;
+  record.is_queued = true;
+  queue_.push(record);
+}
+
+void TcpLink::flush() {
+  while (!queue_.empty() && !is_broken_) {
+    iovec parts[2 * kRecordsAtOnce];
+    std::size_t count = 0;
+    const TcpOutgoing* record = queue_.front();
+    for (std::size_t i = 0; i < kRecordsAtOnce && record; ++i, record = record->next) {
+      const std::size_t behind = append_rest(record->header, record->sent, parts, count);
+      append_rest(record->payload, behind, parts, count);
+    }
+    const Channel::Progress progress = channel_.write({parts, count});
+    count_sent(progress.bytes);
+    if (progress.state == Channel::State::closed) return close(channel_.reason());
+    if (progress.state == Channel::State::blocked) return;
+  }
+}
+
+void TcpLink::count_sent(std::size_t bytes) {
+  while (bytes > 0) {
+    TcpOutgoing& record = *queue_.front();
+    const std::size_t taken = std::min(bytes, record.total() - record.sent);
+    record.sent += taken;
+    bytes -= taken;
+    if (record.sent < record.total()) return;
+    queue_.pop();
+    record.is_queued = false;
+  }
+}
+
+bool TcpLink::read(TcpRecords& records) {
+  std::size_t total = 0;
+  while (!is_broken_) {
+    iovec parts[2];
+    std::size_t count = 0;
+    if (incoming_) {
+      const auto rest =
+          incoming_->memory.subspan(incoming_->received, incoming_->bytes - incoming_->received);
+      parts[count++] = {rest.data(), rest.size()};
+    }
+    parts[count++] = {staged_.data() + staged_bytes_, staged_.size() - staged_bytes_};
+    const Channel::Progress progress = channel_.read({parts, count});
+    take(progress.bytes, records);
+    if (progress.state == Channel::State::closed) close(channel_.reason());
+    if (progress.state == Channel::State::blocked && (progress.bytes == 0 || !is_ending_)) {
+      return false;
+    }
+    total += progress.bytes;
+    if (total >= kReadBytesAtOnce) return true;
+  }
+  return false;
+}
+
+// So many bytes have come: first those of the message, then staged ones.
+void TcpLink::take(std::size_t bytes, TcpRecords& records) {
+  if (incoming_) {
+    const std::size_t taken = std::min(bytes, incoming_->bytes - incoming_->received);
+    incoming_->received += taken;
+    bytes -= taken;
+    end_message_if_whole(records);
+  }
+  staged_bytes_ += bytes;
+  std::size_t at = 0;
+  while (!incoming_ && staged_bytes_ - at >= TcpRecord::kBytes) {
+    const std::span<const std::byte> staged(staged_.data() + at, staged_bytes_ - at);
+    if (!begin_record(staged.first(TcpRecord::kBytes), records)) return;
+    at += TcpRecord::kBytes;
+    if (!incoming_) continue;
+    const auto there = staged.subspan(
+        TcpRecord::kBytes, std::min(staged.size() - TcpRecord::kBytes, incoming_->bytes));
+    if (!there.empty()) std::memcpy(incoming_->memory.data(), there.data(), there.size());
+    incoming_->received = there.size();
+    at += there.size();
+    end_message_if_whole(records);
+  }
+  if (at > 0 && staged_bytes_ > at) {
+    std::memmove(staged_.data(), staged_.data() + at, staged_bytes_ - at);
+  }
+  staged_bytes_ -= at;
+}
+
+// False: the record is refused, and the link is closed.
+bool TcpLink::begin_record(std::span<const std::byte> header, TcpRecords& records) {
+  const char* refusal = "it sent a record that is none of gradwire's";
+  const auto record = TcpRecord::read(header);
+  if (record && record->kind == TcpRecord::Kind::ready && records.on_ready(*record)) return true;
+  if (record && record->kind == TcpRecord::Kind::data) {
+    incoming_ = records.on_data(*record, refusal);
+  }
+  if (!incoming_) {
+    close(refusal);
+    return false;
+  }
+  incoming_->bytes = record->bytes;
+  incoming_->received = 0;
+  return true;
+}
+
+void TcpLink::end_message_if_whole(TcpRecords& records) {
+  if (incoming_->received < incoming_->bytes) return;
+  records.on_message(*std::exchange(incoming_, nullptr));
+}
+
+void TcpLink::close(const std::string& reason) {
+  if (is_broken_) return;
+  is_broken_ = true;
+  reason_ = reason;
+  queue_.clear();  // nothing of the queue goes out any more
+  incoming_ = nullptr;
+  channel_.close();
+}
+
+}  // namespace gradwire

@@ -1,0 +1,57 @@
+// A port on which a rank waits for connections of its peers. Anybody may connect to it: strangers
+// are dropped, they do not delay the peers, and their number and time are limited.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <string>
+#include <vector>
+
+#include "gradwire/transport/channel.h"
+#include "gradwire/transport/descriptor.h"
+#include "gradwire/transport/tcp_hello.h"
+
+namespace gradwire {
+
+class TcpListener {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Listens on a free port of the numeric address. Throws StartError.
+  explicit TcpListener(const std::string& address);
+
+  std::uint16_t port() const { return port_; }
+
+  struct Guest {
+    TcpHello hello;
+    Channel channel;
+  };
+
+  // Waits until connections with the right hello are there, but not longer than that time. Takes
+  // them in; the caller says welcome.
+  std::vector<Guest> accept(const GroupKey& key, Clock::time_point until);
+
+  // How many connections were dropped so far.
+  std::size_t strangers() const { return strangers_; }
+
+ private:
+  struct Waiting {
+    Channel channel;
+    Clock::time_point until;
+    TcpHello::Bytes bytes{};
+    std::size_t count = 0;
+  };
+
+  void wait(Clock::time_point until) const;
+  void admit();
+  static Channel::State read(Waiting& waiting);
+
+  Descriptor socket_;
+  std::uint16_t port_ = 0;
+  std::list<Waiting> waiting_;  // oldest first
+  std::size_t strangers_ = 0;
+};
+
+}  // namespace gradwire
