@@ -83,6 +83,7 @@ Channel::Progress Channel::told_by_tls(Progress progress) {
   events_ = tls_->events();
   if (progress.state != State::closed) return progress;
   reason_ = tls_->reason();
+  does_not_fit_ = tls_->does_not_fit();
   close();
   return progress;
 }

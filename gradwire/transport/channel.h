@@ -63,6 +63,9 @@ class Channel {
   // this one.
   const std::string& reason() const { return reason_; }
 
+  // The two ends cannot talk: their secrets differ, for example. A new connection would not help.
+  bool does_not_fit() const { return does_not_fit_; }
+
   // What was written still goes out.
   void close();
 
@@ -74,6 +77,7 @@ class Channel {
   std::unique_ptr<TlsSession> tls_;  // if it is encrypted
   short events_ = POLLIN;
   std::string reason_;
+  bool does_not_fit_ = false;
 };
 
 // Blocking forms with a deadline. False: the channel is closed, or the time is over.

@@ -88,7 +88,7 @@ State TlsSession::handshake() {
   ERR_clear_error();
   const int result = SSL_do_handshake(connection_.get());
   if (result != 1) return stop(result);
-  if (!is_trusted()) return fail("the other end has not shown that it has the secret");
+  if (!is_trusted()) return refuse("the other end has not shown that it has the secret");
   is_established_ = true;
   gathered_.resize(kRecordBytes);
   // Until here records were read one by one, so nothing is lost with the small buffer.
@@ -110,7 +110,7 @@ State TlsSession::look_at_first_byte() {
   if (count == 0) return fail("");
   if (looks_like_tls({&first, 1})) return State::ready;
   send(socket_.socket, kSpeakTlsAlert.data(), kSpeakTlsAlert.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  return fail(kPeerIsPlain);
+  return refuse(kPeerIsPlain);
 }
 
 bool TlsSession::start() {
@@ -146,12 +146,17 @@ State TlsSession::stop(int result) {
       events_ = POLLOUT;
       return State::blocked;
     case SSL_ERROR_ZERO_RETURN:
-      return fail(is_established_ ? "" : "the other end closed the connection in the handshake");
+      return fail("");
     case SSL_ERROR_SYSCALL:
       return fail(socket_.error == 0 ? "" : std::strerror(socket_.error));
     default:
-      return fail(take_tls_reason(connection_.get(), context_->credentials()));
+      return refuse(take_tls_reason(connection_.get(), context_->credentials()));
   }
+}
+
+State TlsSession::refuse(std::string reason) {
+  does_not_fit_ = true;
+  return fail(std::move(reason));
 }
 
 State TlsSession::fail(std::string reason) {

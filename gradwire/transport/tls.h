@@ -39,6 +39,7 @@ class TlsSession {
 
   short events() const { return events_; }
   const std::string& reason() const { return reason_; }
+  bool does_not_fit() const { return does_not_fit_; }
 
   // Records under one key, before the next one is derived from it. The default is RFC 8446's limit
   // for AES-GCM (section 5.5: 2^24.5), rounded down.
@@ -54,6 +55,7 @@ class TlsSession {
   bool is_trusted() const;
   Channel::State stop(int result);
   Channel::State fail(std::string reason);
+  Channel::State refuse(std::string reason);
   bool renew_key_if_due();
 
   std::shared_ptr<const TlsContext> context_;
@@ -62,6 +64,7 @@ class TlsSession {
   std::unique_ptr<ssl_st, Free> connection_;
   bool is_established_ = false;
   bool is_closed_ = false;
+  bool does_not_fit_ = false;
   short events_ = 0;
   std::string reason_;
 

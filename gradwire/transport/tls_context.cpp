@@ -23,6 +23,9 @@ constexpr std::string_view kIdentity = "gradwire-secret-1";
 constexpr const char* kCipherSuite = "TLS_AES_128_GCM_SHA256";
 constexpr unsigned char kCipherSuiteNumber[2] = {0x13, 0x01};
 
+// OpenSSL asks for a name of sessions where certificates are asked for, although none is kept.
+constexpr unsigned char kSessions[] = {'g', 'w'};
+
 [[noreturn]] void fail_inside(const char* what) {
   throw Error(std::string("OpenSSL cannot ") + what + ": is its configuration file broken?");
 }
@@ -74,7 +77,8 @@ ssl_ctx_st* make_context() {
                       SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) == 1 &&
                       SSL_CTX_set_ciphersuites(context, kCipherSuite) == 1 &&
                       SSL_CTX_set1_groups_list(context, "X25519:P-256") == 1 &&
-                      SSL_CTX_set_num_tickets(context, 0) == 1;
+                      SSL_CTX_set_num_tickets(context, 0) == 1 &&
+                      SSL_CTX_set_session_id_context(context, kSessions, sizeof(kSessions)) == 1;
   if (!is_set) {
     SSL_CTX_free(context);
     fail_inside("use TLS 1.3");

@@ -99,4 +99,10 @@ bool looks_like_tls(std::span<const std::byte> bytes) {
   return bytes.size() < 2 || bytes[1] == kVersion;
 }
 
+bool refuse_tls(Channel& channel, std::span<const std::byte> first) {
+  if (!looks_like_tls(first)) return false;
+  write_all(channel, std::as_bytes(std::span(kSpeakPlainAlert)), {});  // it has room for that
+  return true;
+}
+
 }  // namespace gradwire

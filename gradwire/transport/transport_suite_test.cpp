@@ -60,19 +60,26 @@ class MeetingPoint {
   std::string path_;
 };
 
-class Tcp : public testing::TestWithParam<std::size_t> {};
-
-TEST_P(Tcp, EveryScenarioHolds) {
+void run_tcp_scenarios(std::size_t size, const SecurityOptions& security) {
   const MeetingPoint meeting_point;
-  std::vector<std::unique_ptr<Transport>> transports(GetParam());
+  std::vector<std::unique_ptr<Transport>> transports(size);
   run_ranks(transports.size(), [&](std::size_t rank) {
     transports[rank] = make_tcp_transport(
-        {.meeting = {.rank = rank, .size = transports.size(), .directory = meeting_point.path()}});
+        {.meeting = {.rank = rank, .size = transports.size(), .directory = meeting_point.path()},
+         .security = security});
   });
   for (const TransportScenario& scenario : transport_scenarios()) {
     ASSERT_NO_THROW(run_transports(
         transports, [&](Transport& transport) { run_scenario(scenario, transport); }));
   }
+}
+
+class Tcp : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(Tcp, EveryScenarioHolds) { run_tcp_scenarios(GetParam(), {}); }
+
+TEST_P(Tcp, EveryScenarioHoldsWithTls) {
+  run_tcp_scenarios(GetParam(), {.secret = Secret::random()});
 }
 
 INSTANTIATE_TEST_SUITE_P(Size, Tcp, testing::ValuesIn(kSizes), ranks_name);
