@@ -75,8 +75,7 @@ TlsSession::TlsSession(std::shared_ptr<const TlsContext> context, int socket, Ch
 
 TlsSession::~TlsSession() = default;
 
-// --- Handshake
-// --------------------------------------------------------------------------------------
+// --- Handshake -----------------------------------------------------------------------------------
 
 State TlsSession::handshake() {
   if (is_closed_) return State::closed;
@@ -167,8 +166,7 @@ State TlsSession::fail(std::string reason) {
   return State::closed;
 }
 
-// --- Bytes
-// ------------------------------------------------------------------------------------------
+// --- Bytes ---------------------------------------------------------------------------------------
 
 Progress TlsSession::read(std::span<const iovec> parts) {
   if (is_closed_) return {.state = State::closed};
@@ -208,7 +206,7 @@ Progress TlsSession::write(std::span<const iovec> parts) {
         SSL_write_ex(connection_.get(), cursor.next(bytes, gathered_).data(), bytes, &written);
     if (result != 1) {
       pending_bytes_ = bytes;
-      return {moved, stop(result)};
+      return {moved, stop_writing(result)};
     }
     pending_bytes_ = 0;
     ++records_;
@@ -216,6 +214,18 @@ Progress TlsSession::write(std::span<const iovec> parts) {
     moved += written;
   }
   return {moved, State::ready};
+}
+
+// A peer that takes no more bytes may have said why, by an alert that is not read yet.
+State TlsSession::stop_writing(int result) {
+  if (SSL_get_error(connection_.get(), result) != SSL_ERROR_SYSCALL) return stop(result);
+  const std::string reason = std::strerror(socket_.error);
+  std::byte none{};
+  std::size_t bytes = 0;
+  ERR_clear_error();
+  const int read = SSL_read_ex(connection_.get(), &none, 1, &bytes);
+  const bool is_told = read != 1 && SSL_get_error(connection_.get(), read) == SSL_ERROR_SSL;
+  return is_told ? stop(read) : fail(reason);
 }
 
 bool TlsSession::renew_key_if_due() {

@@ -54,6 +54,7 @@ class TlsSession {
   bool start();
   bool is_trusted() const;
   Channel::State stop(int result);
+  Channel::State stop_writing(int result);
   Channel::State fail(std::string reason);
   Channel::State refuse(std::string reason);
   bool renew_key_if_due();

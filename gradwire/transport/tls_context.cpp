@@ -38,7 +38,8 @@ SSL_SESSION* session_of(const Secret& secret, SSL* connection) {
   const auto* key = reinterpret_cast<const unsigned char*>(secret.bytes().data());
   if (cipher == nullptr || SSL_SESSION_set1_master_key(session, key, Secret::kBytes) != 1 ||
       SSL_SESSION_set_cipher(session, cipher) != 1 ||
-      SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) != 1) {
+      SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) != 1 ||
+      SSL_SESSION_set1_id_context(session, kSessions, sizeof(kSessions)) != 1) {
     SSL_SESSION_free(session);
     return nullptr;
   }
@@ -70,6 +71,12 @@ int find_secret(SSL* connection, const unsigned char* identity, std::size_t iden
   return *session != nullptr ? 1 : 0;
 }
 
+// With a secret no certificate is acceptable. The alert differs from that of a wrong certificate.
+int refuse_certificate(X509_STORE_CTX* certificate, void*) {
+  X509_STORE_CTX_set_error(certificate, X509_V_ERR_APPLICATION_VERIFICATION);
+  return 0;
+}
+
 ssl_ctx_st* make_context() {
   SSL_CTX* context = SSL_CTX_new(TLS_method());
   if (context == nullptr) fail_inside("start");
@@ -90,13 +97,12 @@ ssl_ctx_st* make_context() {
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                 SSL_MODE_AUTO_RETRY);
-  // Certificates are asked for and checked at both ends. With a secret none is acceptable.
+  // Certificates are asked for and checked at both ends.
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   return context;
 }
 
-// --- Files of certificates
-// --------------------------------------------------------------------------
+// --- Files of certificates -----------------------------------------------------------------------
 
 // OpenSSL's last reason, without the file names and numbers around it. It never quotes a file.
 std::string last_reason() {
@@ -132,6 +138,7 @@ void TlsContext::Free::operator()(ssl_ctx_st* context) const { SSL_CTX_free(cont
 
 TlsContext::TlsContext(const Secret& secret) : secret_(secret), context_(make_context()) {
   SSL_CTX_set_app_data(context_.get(), &*secret_);
+  SSL_CTX_set_cert_verify_callback(context_.get(), refuse_certificate, nullptr);
   SSL_CTX_set_psk_use_session_callback(context_.get(), show_secret);
   SSL_CTX_set_psk_find_session_callback(context_.get(), find_secret);
 }

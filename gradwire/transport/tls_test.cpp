@@ -61,8 +61,7 @@ bool arrives(Channel& from, Channel& to, const std::vector<std::byte>& sent) {
   return arrives(from, to, sent, received);
 }
 
-// --- Those who have the secret
-// ---------------------------------------------------------------------
+// --- Those who have the secret -------------------------------------------------------------------
 
 TEST(Tls, EndsWithTheSameSecretTalk) {
   ChannelPair pair = channel_pair(security_of(1), security_of(1));
@@ -199,8 +198,7 @@ TEST(Tls, SteadyWorkDoesNotAllocate) {
   EXPECT_TRUE(all_arrive);
 }
 
-// --- Those who have not
-// ----------------------------------------------------------------------------
+// --- Those who have not --------------------------------------------------------------------------
 
 TEST(Tls, DifferentSecretsAreToldAtBothEnds) {
   ChannelPair pair = channel_pair(security_of(1), security_of(2));
