@@ -69,8 +69,10 @@ std::string full_address(const RankInfo& info, std::uint16_t port) {
 
 std::unique_ptr<Transport> come_together(const TcpOptions& options) {
   const MeetingOptions& meeting = options.meeting;
-  TcpListener listener(own_address(meeting));
-  const RankInfo self{meeting.size, own_address(meeting), host_name()};
+  const std::string address = own_address(meeting);
+  TcpListener listener(address);
+  const RankInfo self{
+      .size = meeting.size, .streams = options.streams, .address = address, .host = host_name()};
   const Rendezvous rendezvous = open_rendezvous(meeting);
   const auto infos = meet(*rendezvous.store, meeting.rank, self, rendezvous.place);
   auto channels =

@@ -62,18 +62,22 @@ class MeetingPoint {
 
 class Tcp : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(Tcp, EveryScenarioHolds) {
+void expect_every_scenario_holds(std::size_t size, std::size_t streams) {
   const MeetingPoint meeting_point;
-  std::vector<std::unique_ptr<Transport>> transports(GetParam());
-  run_ranks(transports.size(), [&](std::size_t rank) {
+  std::vector<std::unique_ptr<Transport>> transports(size);
+  run_ranks(size, [&](std::size_t rank) {
     transports[rank] = make_tcp_transport(
-        {.meeting = {.rank = rank, .size = transports.size(), .directory = meeting_point.path()}});
+        {.meeting = {.rank = rank, .size = size, .directory = meeting_point.path()},
+         .streams = streams});
   });
   for (const TransportScenario& scenario : transport_scenarios()) {
     ASSERT_NO_THROW(run_transports(
         transports, [&](Transport& transport) { run_scenario(scenario, transport); }));
   }
 }
+
+TEST_P(Tcp, EveryScenarioHolds) { expect_every_scenario_holds(GetParam(), 1); }
+TEST_P(Tcp, EveryScenarioHoldsWithThreeStreams) { expect_every_scenario_holds(GetParam(), 3); }
 
 INSTANTIATE_TEST_SUITE_P(Size, Tcp, testing::ValuesIn(kSizes), ranks_name);
 
