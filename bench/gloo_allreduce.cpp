@@ -26,8 +26,8 @@ std::string host_in(std::string_view address) {
   return std::string(address.substr(0, address.find(':')));
 }
 
-// Gloo's store of addresses. Each rank writes one value, all at once, and reads those of all
-// others.
+// Gloo's store. All ranks write a key at once, read those of the others, and go on to the next.
+// Keys end with the rank.
 class GatheringStore final : public gloo::rendezvous::Store {
  public:
   explicit GatheringStore(Communicator& communicator)
@@ -36,8 +36,8 @@ class GatheringStore final : public gloo::rendezvous::Store {
   void set(const std::string&, const std::vector<char>& value) override {
     gather_.run({.own = std::as_bytes(std::span(value))});
   }
-  std::vector<char> get(const std::string& rank) override {
-    const auto bytes = gather_.from(std::stoul(rank));
+  std::vector<char> get(const std::string& key) override {
+    const auto bytes = gather_.from(std::stoul(key.substr(key.rfind('_') + 1)));
     const auto* const text = reinterpret_cast<const char*>(bytes.data());
     return {text, text + bytes.size()};
   }

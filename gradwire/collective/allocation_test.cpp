@@ -6,6 +6,8 @@
 
 #include "gradwire/collective/test_support.h"
 #include "gradwire/core/allocation_test_support.h"
+#include "gradwire/transport/tcp.h"
+#include "gradwire/transport/tcp_test_support.h"
 
 namespace gradwire {
 namespace {
@@ -14,11 +16,12 @@ constexpr std::size_t kRanks = 2;
 constexpr std::uint64_t kWarmUpSteps = 4, kSteps = 6;
 
 // Allocations of all ranks while they take some steps, after some others.
-std::size_t allocations_in_steps(const std::vector<TensorSize>& shapes, const char* spec,
+std::size_t allocations_in_steps(const MakeTransport& make_transport,
+                                 const std::vector<TensorSize>& shapes, const char* spec,
                                  Topology topology) {
   std::barrier all_are_here(kRanks);
   std::atomic<std::size_t> before = 0, after = 0;
-  run_communicators(kRanks, [&](Communicator& communicator) {
+  run_communicators(kRanks, make_transport, {.run = 7}, [&](Communicator& communicator) {
     RankTensors tensors(communicator.rank(), shapes);
     const auto exchange =
         make_exchange(communicator, shapes,
@@ -40,7 +43,8 @@ std::size_t allocations_in_steps(const std::vector<TensorSize>& shapes, const ch
   return after - before;
 }
 
-TEST(ExchangeAllocation, ThreadsDoNotAllocateAfterWarmUp) {
+template <class MakeWorld>
+void expect_no_allocations(const MakeWorld& make_world) {
   if (GW_ALLOCATOR_IS_TAKEN) GTEST_SKIP() << "a sanitizer counts allocations by itself";
   ASSERT_GT(allocations, 0u);  // the count is alive
   std::vector<TensorSize> list;
@@ -51,11 +55,32 @@ TEST(ExchangeAllocation, ThreadsDoNotAllocateAfterWarmUp) {
       for (const char* spec :
            {"none", "natural", "qsgd(bits=4)", "topk(5%)", "natural | entropy"}) {
         if (topology == Topology::ring && std::string_view(spec) == "topk(5%)") continue;  // biased
-        EXPECT_EQ(allocations_in_steps(shapes, spec, topology), 0u)
+        const auto world = make_world();
+        const MakeTransport make_transport = [&](std::size_t rank) { return world->join(rank); };
+        EXPECT_EQ(allocations_in_steps(make_transport, shapes, spec, topology), 0u)
             << name(topology) << ' ' << spec << ", tensors: " << shapes.size();
       }
     }
   }
+}
+
+// Ranks that meet over TCP.
+class TcpWorld {
+ public:
+  std::unique_ptr<Transport> join(std::size_t rank) {
+    return make_tcp_transport({.meeting = rendezvous_.options(rank, kRanks), .streams = 2});
+  }
+
+ private:
+  RendezvousDirectory rendezvous_;
+};
+
+TEST(ExchangeAllocation, ThreadsDoNotAllocateAfterWarmUp) {
+  expect_no_allocations([] { return std::make_unique<InProcessWorld>(kRanks); });
+}
+
+TEST(ExchangeAllocation, ThreadsOverTcpDoNotAllocateAfterWarmUp) {
+  expect_no_allocations([] { return std::make_unique<TcpWorld>(); });
 }
 
 }  // namespace

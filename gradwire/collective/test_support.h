@@ -17,15 +17,25 @@
 
 namespace gradwire {
 
+// Makes the transport of one rank of this process.
+using MakeTransport = std::function<std::unique_ptr<Transport>(std::size_t rank)>;
+
 // Calls f(communicator) on each of `size` ranks of one process.
 template <class F>
-void run_communicators(std::size_t size, const CommunicatorOptions& options, F f) {
-  InProcessWorld world(size);
+void run_communicators(std::size_t size, const MakeTransport& make_transport,
+                       const CommunicatorOptions& options, F f) {
   run_ranks(size, [&](std::size_t rank) {
-    Communicator communicator(world.join(rank), options);
+    Communicator communicator(make_transport(rank), options);
     f(communicator);
     communicator.close();
   });
+}
+
+template <class F>
+void run_communicators(std::size_t size, const CommunicatorOptions& options, F f) {
+  InProcessWorld world(size);
+  run_communicators(
+      size, [&](std::size_t rank) { return world.join(rank); }, options, f);
 }
 
 template <class F>

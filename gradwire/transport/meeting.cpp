@@ -13,29 +13,44 @@
 namespace gradwire {
 namespace {
 
-constexpr const char* kHello = "gradwire 1";
+constexpr const char* kHello = "gradwire 2";
 
 std::string hello_key(std::size_t rank) { return "hello/" + std::to_string(rank); }
 std::string bye_key(std::size_t rank) { return "bye/" + std::to_string(rank); }
 
-// Lines of text: what it is, size, address, host.
+// Lines of text: what it is, size, streams, address, host.
 std::vector<char> hello(const RankInfo& info) {
   const std::string text = std::string(kHello) + "\n" + std::to_string(info.size) + "\n" +
-                           info.address + "\n" + info.host + "\n";
+                           std::to_string(info.streams) + "\n" + info.address + "\n" + info.host +
+                           "\n";
   return {text.begin(), text.end()};
+}
+
+bool read_number(const std::string& text, std::size_t& number) {
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, number);
+  return result.ec == std::errc() && result.ptr == end;
+}
+
+// A rank may be anybody: its words are printed in messages.
+bool is_printable(const std::string& text) {
+  constexpr std::size_t kBytesMax = 256;
+  return !text.empty() && text.size() <= kBytesMax &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
 }
 
 std::optional<RankInfo> read_hello(const std::vector<char>& bytes) {
   std::istringstream text(std::string(bytes.begin(), bytes.end()));
-  std::string first;
-  std::string size;
+  std::string first, size, streams;
   RankInfo info;
   std::getline(text, first);
   std::getline(text, size);
+  std::getline(text, streams);
   std::getline(text, info.address);
   std::getline(text, info.host);
-  const char* end = size.data() + size.size();
-  if (!text || first != kHello || std::from_chars(size.data(), end, info.size).ptr != end) {
+  if (!text || first != kHello || !read_number(size, info.size) ||
+      !read_number(streams, info.streams) || !is_printable(info.address) ||
+      !is_printable(info.host)) {
     return std::nullopt;
   }
   return info;
@@ -82,11 +97,12 @@ std::vector<char> wait_for_hello(StartStore& store, std::size_t rank, std::size_
   return *std::move(bytes);
 }
 
-void check_size(std::size_t rank, const RankInfo& self, std::size_t other, const RankInfo& info) {
-  if (info.size == self.size) return;
+void check_same(const char* what, std::size_t rank, std::size_t own, std::size_t other,
+                std::size_t theirs) {
+  if (own == theirs) return;
   throw StartError("rank " + std::to_string(other) + " says that there are " +
-                   std::to_string(info.size) + " ranks, and rank " + std::to_string(rank) +
-                   " that there are " + std::to_string(self.size));
+                   std::to_string(theirs) + " " + what + ", and rank " + std::to_string(rank) +
+                   " that there are " + std::to_string(own));
 }
 
 void check_reachable(const std::vector<RankInfo>& infos) {
@@ -160,7 +176,8 @@ std::vector<RankInfo> meet(StartStore& store, std::size_t rank, const RankInfo& 
     if (!info) {
       throw StartError("rank " + std::to_string(other) + " is not of this version of gradwire");
     }
-    check_size(rank, self, other, *info);
+    check_same("ranks", rank, self.size, other, info->size);
+    check_same("streams", rank, self.streams, other, info->streams);
     infos[other] = *info;
   }
   check_reachable(infos);

@@ -28,7 +28,8 @@ Rendezvous open_rendezvous(const MeetingOptions& options,
 
 struct RankInfo {
   std::size_t size = 0;  // how many ranks it thinks there are
-  std::string address;   // where it listens, without a port
+  std::size_t streams = 0;
+  std::string address;  // where it listens, without a port
   std::string host;
 };
 

@@ -82,8 +82,10 @@ std::vector<RankInfo> meet_all(const Rendezvous& rendezvous, std::size_t rank,
 std::unique_ptr<Transport> come_together(const TcpOptions& options) {
   const MeetingOptions& meeting = options.meeting;
   const auto security = TlsContext::open(options.security);
-  TcpListener listener(own_address(meeting), security);
-  const RankInfo self{meeting.size, own_address(meeting), host_name()};
+  const std::string address = own_address(meeting);
+  TcpListener listener(address, security);
+  const RankInfo self{
+      .size = meeting.size, .streams = options.streams, .address = address, .host = host_name()};
   const Rendezvous rendezvous = open_rendezvous(meeting, security);
   const auto infos = meet_all(rendezvous, meeting.rank, self);
   auto channels = connect_ranks(meeting.rank, infos, 1 + options.streams, listener,

@@ -99,6 +99,40 @@ TEST(TcpGonePeer, HalfAMessageFailsAtBothEnds) {
       });
 }
 
+// A message longer than its receiver is the sender's failure. Its presence can still be heard.
+TEST(TcpGonePeer, AMessageLongerThanItsReceiverIsItsSendersFailure) {
+  run_two_tcp_ranks(
+      [](Transport& transport) {
+        const Bytes memory(9);
+        const auto sender = transport.sender(1, kUp, memory);
+        sender->start(9);
+        EXPECT_EQ(receive_text(transport, 1, kPresence, 7), "too big");
+        expect_peer_error(1, [&] {
+          while (true) {
+            sender->start(9);
+            sender->wait_for(kPatience);
+          }
+        });
+      },
+      [](Transport& transport) {
+        Bytes memory(64);
+        const auto receiver = transport.receiver(0, kUp, std::span(memory).first(8));
+        receiver->start();
+        try {
+          receiver->wait_for(kPatience);
+          ADD_FAILURE() << "no PeerError";
+        } catch (const PeerError& error) {
+          EXPECT_EQ(error.rank(), 0u);
+          EXPECT_NE(
+              std::string(error.what()).find("it sent a message longer than the memory for it"),
+              std::string::npos)
+              << error.what();
+        }
+        EXPECT_EQ(memory, Bytes(64));
+        send_text(transport, 0, kPresence, "too big");
+      });
+}
+
 TEST(TcpGonePeer, LastWordsArriveAndThenTheEndIsSeen) {
   const RendezvousDirectory rendezvous;
   std::thread leaver([&] {

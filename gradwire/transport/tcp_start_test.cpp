@@ -1,4 +1,7 @@
 // Ranks that come together, or do not.
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <string>
 #include <thread>
 #include <vector>
@@ -6,6 +9,7 @@
 #include "gradwire/transport/tcp.h"
 #include "gradwire/transport/tcp_store_server.h"
 #include "gradwire/transport/tcp_test_support.h"
+#include "gradwire/transport/test_support.h"
 #include "gtest/gtest.h"
 
 namespace gradwire {
@@ -66,6 +70,41 @@ TEST(TcpStart, RanksMeetOnANamedInterface) {
     return result;
   };
   run_tcp_ranks(2, options, everybody_greets_everybody);
+}
+
+TEST(TcpStart, RanksMeetOverIPv6) {
+  const Descriptor probe(socket(AF_INET6, SOCK_STREAM, 0));
+  sockaddr_in6 loopback{};
+  loopback.sin6_family = AF_INET6;
+  loopback.sin6_addr = in6addr_loopback;
+  if (!probe || bind(probe.get(), reinterpret_cast<sockaddr*>(&loopback), sizeof(loopback))) {
+    GTEST_SKIP() << "no IPv6 on this host";
+  }
+  const std::uint16_t port = free_port();
+  const auto options = [&](std::size_t rank) {
+    MeetingOptions result = tcp_options(rank, 3, port);
+    result.master_host = "::1";
+    return result;
+  };
+  run_tcp_ranks(3, options, [](Transport& transport) {
+    EXPECT_TRUE(transport.address(0).starts_with("[::1]:")) << transport.address(0);
+    everybody_greets_everybody(transport);
+  });
+}
+
+TEST(TcpStart, SaysThatStreamsDiffer) {
+  const RendezvousDirectory rendezvous;
+  std::vector<std::string> failures(2);
+  run_ranks(2, [&](std::size_t rank) {
+    MeetingOptions options = rendezvous.options(rank, 2);
+    options.start_time_max = 2s;
+    try {
+      make_tcp_transport({.meeting = options, .streams = 1 + rank});
+    } catch (const StartError& error) {
+      failures[rank] = error.what();
+    }
+  });
+  EXPECT_EQ(failures[0], "rank 1 says that there are 2 streams, and rank 0 that there are 1");
 }
 
 TEST(TcpStart, RankZeroMayComeLast) {

@@ -60,12 +60,16 @@ class MeetingPoint {
   std::string path_;
 };
 
-void run_tcp_scenarios(std::size_t size, const SecurityOptions& security) {
+class Tcp : public testing::TestWithParam<std::size_t> {};
+
+void expect_every_scenario_holds(std::size_t size, std::size_t streams,
+                                 const SecurityOptions& security = {}) {
   const MeetingPoint meeting_point;
   std::vector<std::unique_ptr<Transport>> transports(size);
-  run_ranks(transports.size(), [&](std::size_t rank) {
+  run_ranks(size, [&](std::size_t rank) {
     transports[rank] = make_tcp_transport(
-        {.meeting = {.rank = rank, .size = transports.size(), .directory = meeting_point.path()},
+        {.meeting = {.rank = rank, .size = size, .directory = meeting_point.path()},
+         .streams = streams,
          .security = security});
   });
   for (const TransportScenario& scenario : transport_scenarios()) {
@@ -74,12 +78,15 @@ void run_tcp_scenarios(std::size_t size, const SecurityOptions& security) {
   }
 }
 
-class Tcp : public testing::TestWithParam<std::size_t> {};
-
-TEST_P(Tcp, EveryScenarioHolds) { run_tcp_scenarios(GetParam(), {}); }
+TEST_P(Tcp, EveryScenarioHolds) { expect_every_scenario_holds(GetParam(), 1); }
+TEST_P(Tcp, EveryScenarioHoldsWithThreeStreams) { expect_every_scenario_holds(GetParam(), 3); }
 
 TEST_P(Tcp, EveryScenarioHoldsWithTls) {
-  run_tcp_scenarios(GetParam(), {.secret = Secret::random()});
+  expect_every_scenario_holds(GetParam(), 1, {.secret = Secret::random()});
+}
+
+TEST_P(Tcp, EveryScenarioHoldsWithTlsAndThreeStreams) {
+  expect_every_scenario_holds(GetParam(), 3, {.secret = Secret::random()});
 }
 
 INSTANTIATE_TEST_SUITE_P(Size, Tcp, testing::ValuesIn(kSizes), ranks_name);
