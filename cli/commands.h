@@ -22,6 +22,7 @@ void add_plan_command(CLI::App& program, const console::Console& console);
 void add_train_command(CLI::App& program, const console::Console& console);
 void add_compare_command(CLI::App& program, const console::Console& console);
 void add_report_command(CLI::App& program, const console::Console& console);
+void add_secret_command(CLI::App& program, const console::Console& console);
 void add_reproduce_command(CLI::App& program, const console::Console& console);
 
 }  // namespace gradwire::cli

@@ -117,6 +117,7 @@ int run(std::vector<std::string> arguments, const console::Console& console) {
   add_train_command(program, console);
   add_compare_command(program, console);
   add_report_command(program, console);
+  add_secret_command(program, console);
   add_reproduce_command(program, console);
   const int exit_code = parse(program, std::move(arguments), console);
   console.out.flush();

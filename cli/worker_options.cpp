@@ -67,6 +67,18 @@ void add_worker_options(CLI::App& app, launch::WorkerOptions& options) {
       ->transform(whole_number(1, kTcpStreamsMax))
       ->type_name("N")
       ->capture_default_str();
+  app.add_option("--secret", options.security.secret_file,
+                 "Encrypt all connections, with the secret in this file ('gradwire secret' makes "
+                 "one) [GRADWIRE_SECRET_FILE]")
+      ->type_name("FILE");
+  app.add_option("--tls-cert", options.security.certificate_file,
+                 "Encrypt all connections, with this certificate of the worker (PEM)")
+      ->type_name("FILE");
+  app.add_option("--tls-key", options.security.key_file, "The private key of --tls-cert (PEM)")
+      ->type_name("FILE");
+  app.add_option("--tls-ca", options.security.authority_file,
+                 "The authority that signed the certificates of all workers (PEM)")
+      ->type_name("FILE");
   app.add_option("--deadline", options.deadline_seconds,
                  "Seconds without a sign of life after which a worker counts as lost")
       ->transform(whole_number(1, kDeadlineSecondsMax))

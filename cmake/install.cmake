@@ -34,7 +34,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/gradwire-config.cmake
         DESTINATION ${package_dir})
 
 # gradwire.pc, for builds without CMake. The library is static: --libs names what it links, too.
-set(pkg_requires "libhwy libxxhash")
+set(pkg_requires "libhwy libxxhash openssl")
 if(mpi_FOUND)
   string(APPEND pkg_requires " mpi-c")
 endif()

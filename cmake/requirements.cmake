@@ -12,6 +12,7 @@ endmacro()
 
 need(hwy libhwy-dev)
 need(Threads libc6-dev)
+need(OpenSSL libssl-dev)
 need(PkgConfig pkg-config)
 if(PkgConfig_FOUND)
   pkg_check_modules(xxhash QUIET IMPORTED_TARGET libxxhash)

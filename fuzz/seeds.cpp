@@ -1,6 +1,8 @@
 // Writes valid inputs for every fuzz target, from which fuzzing starts: DIRECTORY/TARGET/0, 1, ...
 // They are made at build time, so they always are what the encoders of today write.
 //   seeds DIRECTORY
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -8,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <numbers>
 #include <optional>
 #include <string>
@@ -28,6 +31,8 @@
 #include "gradwire/method/lgc/shared_indices.h"
 #include "gradwire/method/method.h"
 #include "gradwire/method/state.h"
+#include "gradwire/transport/channel.h"
+#include "gradwire/transport/tls_context.h"
 #include "gradwire/wire/frame.h"
 
 namespace gradwire::fuzz {
@@ -379,6 +384,30 @@ void write_spec_seeds(const std::filesystem::path& root) {
   }
 }
 
+void write_secret_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "secret");
+  const std::string secret =
+      "gradwire-secret-1 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+  seeds.write(bytes_of(secret));
+  seeds.write(bytes_of(secret + "\n"));
+}
+
+// The first bytes of a rank with a secret.
+void write_tls_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "tls");
+  int sockets[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sockets) != 0) return;
+  const Descriptor tap(sockets[0]);
+  Channel channel(Descriptor(sockets[1]), Channel::Role::connects,
+                  std::make_shared<const TlsContext>(Secret::random()));
+  channel.handshake();
+  Bytes bytes(4096);
+  const ssize_t count = recv(tap.get(), bytes.data(), bytes.size(), 0);
+  bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  seeds.write(bytes);
+  seeds.write(bytes_of("GET / HTTP/1.1\r\n\r\n"));
+}
+
 void write_all_seeds(const std::filesystem::path& root) {
   write_decode_seeds(root);
   write_example_seeds(root);
@@ -392,6 +421,8 @@ void write_all_seeds(const std::filesystem::path& root) {
   write_cifar_seeds(root);
   write_state_seeds(root);
   write_spec_seeds(root);
+  write_secret_seeds(root);
+  write_tls_seeds(root);
 }
 
 }  // namespace

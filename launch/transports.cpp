@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 
 #include "gradwire/core/check.h"
@@ -21,6 +22,16 @@ TransportMaker open_in_process(const Placement& placement, const WorkerOptions&)
   };
 }
 
+// One process of the run says it.
+void warn_if_exposed(const TcpOptions& tcp) {
+  const std::string address = exposed_address(tcp);
+  if (address.empty()) return;
+  fmt::print(stderr,
+             "gradwire: {} is a public address, and connections are not encrypted: anybody on the "
+             "way can read the gradients. 'gradwire secret FILE' and --secret FILE prevent it\n",
+             address);
+}
+
 TransportMaker open_tcp(const Placement& placement, const WorkerOptions& options) {
   const TcpOptions tcp{.meeting = {.rank = placement.rank,
                                    .size = placement.size,
@@ -28,8 +39,12 @@ TransportMaker open_tcp(const Placement& placement, const WorkerOptions& options
                                    .master_port = placement.master_port,
                                    .interface = options.interface,
                                    .start_time_max = options.peer_timeout()},
-                       .streams = options.streams};
-  return [tcp](std::size_t) { return make_tcp_transport(tcp); };
+                       .streams = options.streams,
+                       .security = find_security(options, process_environment)};
+  return [tcp](std::size_t rank) {
+    if (rank == 0) warn_if_exposed(tcp);
+    return make_tcp_transport(tcp);
+  };
 }
 
 TransportMaker open_mpi(const Placement& placement, const WorkerOptions&) {

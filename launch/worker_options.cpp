@@ -30,7 +30,23 @@ void check_server(const WorkerOptions& options, const Placement& placement) {
   }
 }
 
+// Threads send nothing over a network, so a secret does not matter to them.
+void check_encryption(const WorkerOptions& options, const Placement& placement) {
+  const SecurityOptions security = find_security(options, process_environment);
+  check_security(security);
+  if (!security.is_encrypted() || placement.transport->workers != WorkerKind::mpi_ranks) return;
+  throw UsageError(fmt::format(
+      "a secret or certificates are for --transport {}: MPI does not encrypt what ranks send",
+      default_transport(WorkerKind::processes).name));
+}
+
 }  // namespace
+
+SecurityOptions find_security(const WorkerOptions& options, const Environment& environment) {
+  if (options.security.is_encrypted()) return options.security;
+  const char* const file = environment("GRADWIRE_SECRET_FILE");
+  return {.secret_file = file == nullptr ? "" : file};
+}
 
 Placement find_placement(const WorkerOptions& options) {
   const Placement placement = find_placement({.transport = transport_asked(options),
@@ -38,6 +54,7 @@ Placement find_placement(const WorkerOptions& options) {
                                               .workers_default = options.workers_default},
                                              process_environment);
   check_server(options, placement);
+  check_encryption(options, placement);
   return placement;
 }
 

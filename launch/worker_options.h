@@ -8,6 +8,7 @@
 #include <string>
 
 #include "gradwire/collective/topology.h"
+#include "gradwire/transport/security.h"
 #include "launch/placement.h"
 
 namespace gradwire::launch {
@@ -22,11 +23,15 @@ struct WorkerOptions {
   std::string interface = {};
   std::size_t streams = 1;  // of the transport tcp
   std::size_t deadline_seconds = 60;
+  SecurityOptions security = {};
 
   Topology topology() const { return topology_of(topology_name); }
   std::size_t server_rank() const { return server.value_or(0); }
   std::chrono::seconds peer_timeout() const { return std::chrono::seconds(deadline_seconds); }
 };
+
+// Those of the options; if they are empty, the secret that GRADWIRE_SECRET_FILE names.
+SecurityOptions find_security(const WorkerOptions& options, const Environment& environment);
 
 // The placement of this process, by its environment. Throws UsageError for options that contradict
 // one another or the environment.

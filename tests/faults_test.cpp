@@ -9,6 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <filesystem>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -17,6 +18,7 @@
 #include "gradwire/collective/method_exchange.h"
 #include "gradwire/collective/test_support.h"
 #include "gradwire/transport/mpi.h"
+#include "gradwire/transport/secret.h"
 #include "tests/process_group.h"
 
 namespace gradwire {
@@ -94,9 +96,32 @@ void expect_errors_of_others(ProcessGroup& group, const char* fault, Clock::time
   }
 }
 
-TEST(Fault, KilledRankIsNamedByAllOthers) {
+// With connections that are open to all, and with encrypted ones.
+class Fault : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (std::string(GetParam()) != "Tls") return;
+    make_secret_file(secret_file_);
+    variables_ = {"GRADWIRE_SECRET_FILE=" + secret_file_};
+  }
+  void TearDown() override { std::filesystem::remove(secret_file_); }
+
+  template <class ArgumentsOf>
+  void start(ProcessGroup& group, const ArgumentsOf& arguments_of) const {
+    start_tcp_ranks(group, kRanks, arguments_of, variables_);
+  }
+
+  const std::string secret_file_ = std::filesystem::temp_directory_path() /
+                                   ("gradwire-fault-secret-" + std::to_string(getpid()));
+  Words variables_;
+};
+
+INSTANTIATE_TEST_SUITE_P(, Fault, testing::Values("Plain", "Tls"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(Fault, KilledRankIsNamedByAllOthers) {
   ProcessGroup group;
-  start_tcp_ranks(group, kRanks, [](std::size_t) { return fault_words(); });
+  start(group, [](std::size_t) { return fault_words(); });
   ASSERT_TRUE(are_exchanging(group));
   const Clock::time_point start = Clock::now();
   group.send_signal(kVictim, SIGKILL);
@@ -104,9 +129,9 @@ TEST(Fault, KilledRankIsNamedByAllOthers) {
   EXPECT_EQ(group.exit_code(kVictim), kKilled);
 }
 
-TEST(Fault, StoppedRankIsNamedByAllOthersAndEndsWhenItGoesOn) {
+TEST_P(Fault, StoppedRankIsNamedByAllOthersAndEndsWhenItGoesOn) {
   ProcessGroup group;
-  start_tcp_ranks(group, kRanks, [](std::size_t) { return fault_words(); });
+  start(group, [](std::size_t) { return fault_words(); });
   ASSERT_TRUE(are_exchanging(group));
   const Clock::time_point start = Clock::now();
   group.send_signal(kVictim, SIGSTOP);
@@ -133,12 +158,13 @@ class Laboratory {
     return group.exit_code(0);
   }
 
-  void start_rank(ProcessGroup& group, std::size_t rank) const {
+  void start_rank(ProcessGroup& group, std::size_t rank, const Words& more) const {
     constexpr std::uint16_t kPort = 29500;  // nobody else is on that network
     Words arguments = {"exec", std::to_string(rank), GRADWIRE_RANKS_PROGRAM};
     for (const std::string& word : fault_words()) arguments.push_back(word);
     Words variables = rank_variables(rank, kRanks, "10.77.0.1", kPort);
     variables.push_back(variable_);
+    variables.insert(variables.end(), more.begin(), more.end());
     group.start(command(arguments), variables);
   }
 
@@ -154,7 +180,7 @@ class Laboratory {
   const std::string variable_;
 };
 
-TEST(Fault, RankThatIsCutOffTheNetworkIsNamedByAllOthersAndEndsItself) {
+TEST_P(Fault, RankThatIsCutOffTheNetworkIsNamedByAllOthersAndEndsItself) {
   if (geteuid() != 0 || !has_program("ip")) GTEST_SKIP() << "this takes root and iproute2";
   Laboratory laboratory;
   const int made = laboratory.call({"up", std::to_string(kRanks), "1gbit"});
@@ -162,7 +188,7 @@ TEST(Fault, RankThatIsCutOffTheNetworkIsNamedByAllOthersAndEndsItself) {
   ASSERT_EQ(made, 0) << laboratory.message;
 
   ProcessGroup group;
-  for (std::size_t rank = 0; rank < kRanks; ++rank) laboratory.start_rank(group, rank);
+  for (std::size_t rank = 0; rank < kRanks; ++rank) laboratory.start_rank(group, rank, variables_);
   ASSERT_TRUE(are_exchanging(group));
   const Clock::time_point start = Clock::now();
   ASSERT_EQ(laboratory.call({"cut", std::to_string(kVictim)}), 0) << laboratory.message;
@@ -184,10 +210,10 @@ void expect_all_finish(ProcessGroup& group, const char* what, Clock::time_point 
 }
 
 // The caller of one rank is away for 2.5 deadlines while the others wait in an exchange.
-TEST(Fault, BusyRankIsNotAccused) {
+TEST_P(Fault, BusyRankIsNotAccused) {
   ProcessGroup group;
   const Clock::time_point start = Clock::now();
-  start_tcp_ranks(group, kRanks, [](std::size_t rank) {
+  start(group, [](std::size_t rank) {
     const auto busy = rank == kVictim ? kDeadline * 5 / 2 : 0ms;
     return fault_words({"--steps", "3", "--sleep-before-ms", std::to_string(busy.count())});
   });
@@ -195,10 +221,10 @@ TEST(Fault, BusyRankIsNotAccused) {
 }
 
 // One rank closes two deadlines before the others do.
-TEST(Fault, RankThatFinishesEarlyIsNotAccused) {
+TEST_P(Fault, RankThatFinishesEarlyIsNotAccused) {
   ProcessGroup group;
   const Clock::time_point start = Clock::now();
-  start_tcp_ranks(group, kRanks, [](std::size_t rank) {
+  start(group, [](std::size_t rank) {
     const auto late = rank == kVictim ? 0ms : kDeadline * 2;
     return fault_words({"--steps", "3", "--sleep-after-ms", std::to_string(late.count())});
   });
@@ -207,10 +233,10 @@ TEST(Fault, RankThatFinishesEarlyIsNotAccused) {
 
 // It has said goodbye and waits for the others, who are still busy, when it is stopped: they must
 // not wait for it in turn.
-TEST(Fault, RankThatIsStoppedWhileItClosesDoesNotHoldUpTheOthers) {
+TEST_P(Fault, RankThatIsStoppedWhileItClosesDoesNotHoldUpTheOthers) {
   constexpr milliseconds kLate{2000};
   ProcessGroup group;
-  start_tcp_ranks(group, kRanks, [&](std::size_t rank) {
+  start(group, [&](std::size_t rank) {
     const auto late = rank == kVictim ? 0ms : kLate;
     return fault_words({"--steps", "3", "--sleep-after-ms", std::to_string(late.count())});
   });
@@ -231,10 +257,10 @@ TEST(Fault, RankThatIsStoppedWhileItClosesDoesNotHoldUpTheOthers) {
   }
 }
 
-TEST(Fault, ProcessesThatDisagreeFindOutAtTheStart) {
+TEST_P(Fault, ProcessesThatDisagreeFindOutAtTheStart) {
   ProcessGroup group;
   const Clock::time_point start = Clock::now();
-  start_tcp_ranks(group, kRanks, [](std::size_t rank) {
+  start(group, [](std::size_t rank) {
     return fault_words({"--codec", rank == kVictim ? "natural" : "qsgd(bits=8)"});
   });
   for (std::size_t rank = 0; rank < kRanks; ++rank) {

@@ -183,14 +183,18 @@ inline std::vector<std::string> rank_variables(std::size_t rank, std::size_t siz
           "MASTER_ADDR=" + host, "MASTER_PORT=" + std::to_string(port)};
 }
 
-// Starts `ranks` over TCP on this machine. `arguments_of(rank)` gives its words.
+// Starts `ranks` over TCP on this machine. `arguments_of(rank)` gives its words; all of them get
+// the variables "NAME=value".
 template <class ArgumentsOf>
-void start_tcp_ranks(ProcessGroup& group, std::size_t size, const ArgumentsOf& arguments_of) {
+void start_tcp_ranks(ProcessGroup& group, std::size_t size, const ArgumentsOf& arguments_of,
+                     const std::vector<std::string>& variables = {}) {
   const std::uint16_t port = free_port();
   for (std::size_t rank = 0; rank < size; ++rank) {
     std::vector<std::string> words = arguments_of(rank);
     words.insert(words.begin(), GRADWIRE_RANKS_PROGRAM);
-    group.start(words, rank_variables(rank, size, "127.0.0.1", port));
+    std::vector<std::string> all = rank_variables(rank, size, "127.0.0.1", port);
+    all.insert(all.end(), variables.begin(), variables.end());
+    group.start(words, all);
   }
 }
 

@@ -67,11 +67,15 @@ void expect_no_allocations(const MakeWorld& make_world) {
 // Ranks that meet over TCP.
 class TcpWorld {
  public:
+  explicit TcpWorld(const SecurityOptions& security = {}) : security_(security) {}
+
   std::unique_ptr<Transport> join(std::size_t rank) {
-    return make_tcp_transport({.meeting = rendezvous_.options(rank, kRanks), .streams = 2});
+    return make_tcp_transport(
+        {.meeting = rendezvous_.options(rank, kRanks), .streams = 2, .security = security_});
   }
 
  private:
+  const SecurityOptions security_;
   RendezvousDirectory rendezvous_;
 };
 
@@ -81,6 +85,11 @@ TEST(ExchangeAllocation, ThreadsDoNotAllocateAfterWarmUp) {
 
 TEST(ExchangeAllocation, ThreadsOverTcpDoNotAllocateAfterWarmUp) {
   expect_no_allocations([] { return std::make_unique<TcpWorld>(); });
+}
+
+TEST(ExchangeAllocation, ThreadsOverTcpWithTlsDoNotAllocateAfterWarmUp) {
+  const SecurityOptions security{.secret = Secret::random()};
+  expect_no_allocations([&] { return std::make_unique<TcpWorld>(security); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gradwire/transport/tcp_connect.h"
+#include "gradwire/transport/tls.h"
 
 namespace gradwire {
 namespace {
@@ -20,14 +21,27 @@ std::size_t total_bytes(std::span<const iovec> parts) {
 
 }  // namespace
 
-// Plain sockets do not care who has connected.
-Channel::Channel(Descriptor socket, Role /*role*/) : socket_(std::move(socket)) {}
+Channel::Channel() = default;
+Channel::~Channel() = default;
+Channel::Channel(Channel&&) noexcept = default;
+Channel& Channel::operator=(Channel&&) noexcept = default;
 
-Channel::State Channel::handshake() { return socket_ ? State::ready : State::closed; }
+Channel::Channel(Descriptor socket, Role role, std::shared_ptr<const TlsContext> security)
+    : socket_(std::move(socket)) {
+  if (!security) return;  // plain sockets do not care who has connected
+  tls_ = std::make_unique<TlsSession>(std::move(security), socket_.get(), role);
+}
+
+Channel::State Channel::handshake() {
+  if (!socket_) return State::closed;
+  if (!tls_) return State::ready;
+  return told_by_tls({.state = tls_->handshake()}).state;
+}
 
 Channel::Progress Channel::read(std::span<const iovec> parts) {
   events_ = POLLIN;
   if (!socket_) return {.state = State::closed};
+  if (tls_) return told_by_tls(tls_->read(parts));
   ssize_t bytes = 0;
   do {
     bytes = readv(socket_.get(), parts.data(), static_cast<int>(parts.size()));
@@ -45,6 +59,7 @@ Channel::Progress Channel::read(std::span<const iovec> parts) {
 Channel::Progress Channel::write(std::span<const iovec> parts) {
   events_ = POLLOUT;
   if (!socket_) return {.state = State::closed};
+  if (tls_) return told_by_tls(tls_->write(parts));
   msghdr message{};
   message.msg_iov = const_cast<iovec*>(parts.data());  // sendmsg() does not write to it
   message.msg_iovlen = parts.size();
@@ -64,9 +79,19 @@ Channel::Progress Channel::fail(int error) {
   return {.state = State::closed};
 }
 
+Channel::Progress Channel::told_by_tls(Progress progress) {
+  events_ = tls_->events();
+  if (progress.state != State::closed) return progress;
+  reason_ = tls_->reason();
+  does_not_fit_ = tls_->does_not_fit();
+  close();
+  return progress;
+}
+
 // Unread bytes would make the system forget what it still has to send, so they are thrown away.
 void Channel::close() {
   if (!socket_) return;
+  tls_.reset();
   shutdown(socket_.get(), SHUT_WR);
   constexpr std::size_t kMany = 64 << 20;  // more than a socket holds
   recv(socket_.get(), nullptr, kMany, MSG_TRUNC | MSG_DONTWAIT);

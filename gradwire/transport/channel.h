@@ -11,12 +11,16 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 
 #include "gradwire/transport/descriptor.h"
 
 namespace gradwire {
+
+class TlsContext;
+class TlsSession;
 
 class Channel {
  public:
@@ -34,8 +38,12 @@ class Channel {
     State state = State::blocked;
   };
 
-  Channel() = default;
-  Channel(Descriptor socket, Role role);
+  Channel();
+  // With `security` it is encrypted.
+  Channel(Descriptor socket, Role role, std::shared_ptr<const TlsContext> security = nullptr);
+  ~Channel();
+  Channel(Channel&&) noexcept;
+  Channel& operator=(Channel&&) noexcept;
 
   // False after close() and for a channel that never had a socket.
   explicit operator bool() const { return static_cast<bool>(socket_); }
@@ -51,18 +59,25 @@ class Channel {
   // The events of poll() that end `blocked`.
   short events() const { return events_; }
 
-  // Why it is closed, in the system's words. Empty: the other end has closed it, or this one.
+  // Why it is closed: a sentence, or the system's words. Empty: the other end has closed it, or
+  // this one.
   const std::string& reason() const { return reason_; }
+
+  // The two ends cannot talk: their secrets differ, for example. A new connection would not help.
+  bool does_not_fit() const { return does_not_fit_; }
 
   // What was written still goes out.
   void close();
 
  private:
   Progress fail(int error);
+  Progress told_by_tls(Progress progress);
 
   Descriptor socket_;
+  std::unique_ptr<TlsSession> tls_;  // if it is encrypted
   short events_ = POLLIN;
   std::string reason_;
+  bool does_not_fit_ = false;
 };
 
 // Blocking forms with a deadline. False: the channel is closed, or the time is over.

@@ -119,16 +119,18 @@ void check_reachable(const std::vector<RankInfo>& infos) {
 
 // Rank 0 takes the same way as all others, which shows whether it is the one that they look for.
 std::unique_ptr<StartStore> reach_own_server(const MeetingOptions& options,
-                                             const std::string& place) {
+                                             const std::string& place,
+                                             const std::shared_ptr<const TlsContext>& security) {
   constexpr std::chrono::milliseconds kTimeMax{5000};
   try {
-    TcpStore(options.master_host, options.master_port, std::min(kTimeMax, options.start_time_max));
+    TcpStore(options.master_host, options.master_port, std::min(kTimeMax, options.start_time_max),
+             security);
   } catch (const StartError&) {
     throw StartError("rank 0 listens on this host, but " + place +
                      " does not lead here: is MASTER_ADDR the address of rank 0's host?");
   }
   return std::make_unique<TcpStore>(options.master_host, options.master_port,
-                                    options.start_time_max);
+                                    options.start_time_max, security);
 }
 
 }  // namespace
@@ -143,7 +145,8 @@ void check_meeting(const MeetingOptions& options) {
   }
 }
 
-Rendezvous open_rendezvous(const MeetingOptions& options) {
+Rendezvous open_rendezvous(const MeetingOptions& options,
+                           const std::shared_ptr<const TlsContext>& security) {
   Rendezvous result;
   if (!options.directory.empty()) {
     result.store = std::make_unique<FileStore>(options.directory, options.start_time_max);
@@ -152,11 +155,11 @@ Rendezvous open_rendezvous(const MeetingOptions& options) {
   }
   result.place = options.master_host + ":" + std::to_string(options.master_port);
   if (options.rank == 0) {
-    result.server = std::make_unique<TcpStoreServer>(options.master_port);
-    result.store = reach_own_server(options, result.place);
+    result.server = std::make_unique<TcpStoreServer>(options.master_port, security);
+    result.store = reach_own_server(options, result.place, security);
   } else {
     result.store = std::make_unique<TcpStore>(options.master_host, options.master_port,
-                                              options.start_time_max);
+                                              options.start_time_max, security);
   }
   return result;
 }

@@ -22,8 +22,9 @@ struct Rendezvous {
   std::string place;  // for messages
 };
 
-// Throws StartError.
-Rendezvous open_rendezvous(const MeetingOptions& options);
+// With `security` a rendezvous by TCP is encrypted. Throws StartError.
+Rendezvous open_rendezvous(const MeetingOptions& options,
+                           const std::shared_ptr<const TlsContext>& security = nullptr);
 
 struct RankInfo {
   std::size_t size = 0;  // how many ranks it thinks there are

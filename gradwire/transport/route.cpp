@@ -1,11 +1,13 @@
 #include "gradwire/transport/route.h"
 
+#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -86,6 +88,33 @@ std::string address_of_interface(const std::string& name) {
 
 bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address == "::1";
+}
+
+bool is_public(const std::string& address) {
+  struct Network {
+    std::uint32_t address;
+    int bits;
+  };
+  constexpr Network kNotPublic[] = {
+      {0x00000000, 8},   // 0.0.0.0
+      {0x0a000000, 8},   // 10.0.0.0
+      {0x64400000, 10},  // 100.64.0.0, of providers
+      {0x7f000000, 8},   // 127.0.0.0
+      {0xa9fe0000, 16},  // 169.254.0.0, of one link
+      {0xac100000, 12},  // 172.16.0.0
+      {0xc0a80000, 16},  // 192.168.0.0
+  };
+  const std::string text = address.substr(0, address.find('%'));  // without the interface
+  in_addr four{};
+  if (inet_pton(AF_INET, text.c_str(), &four) == 1) {
+    const std::uint32_t number = ntohl(four.s_addr);
+    return std::ranges::none_of(kNotPublic, [&](const Network& network) {
+      return (number ^ network.address) >> (32 - network.bits) == 0;
+    });
+  }
+  in6_addr six{};
+  if (inet_pton(AF_INET6, text.c_str(), &six) != 1) return false;
+  return (six.s6_addr[0] & 0xe0) == 0x20;  // 2000::/3
 }
 
 std::string host_name() {

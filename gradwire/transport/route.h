@@ -19,6 +19,10 @@ std::string address_of_interface(const std::string& name);
 
 bool is_loopback(const std::string& address);
 
+// A numeric address that anybody on the internet may send packets to: none of loopback, and none
+// that is reserved for private networks or for one link.
+bool is_public(const std::string& address);
+
 std::string host_name();
 
 }  // namespace gradwire

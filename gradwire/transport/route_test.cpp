@@ -6,6 +6,18 @@
 namespace gradwire {
 namespace {
 
+TEST(Route, KnowsPublicAddresses) {
+  for (const char* address :
+       {"8.8.8.8", "172.32.0.1", "192.169.0.1", "100.128.0.1", "2001:db8::1"}) {
+    EXPECT_TRUE(is_public(address)) << address;
+  }
+  for (const char* address :
+       {"127.0.0.1", "10.1.2.3", "172.31.255.255", "192.168.1.1", "100.64.0.1", "169.254.1.1",
+        "0.0.0.0", "::1", "fe80::1%eth0", "fd00::1", "node3"}) {
+    EXPECT_FALSE(is_public(address)) << address;
+  }
+}
+
 std::string failure_of(void (*call)()) {
   try {
     call();

@@ -12,6 +12,7 @@
 #include "gradwire/transport/tcp_mesh.h"
 #include "gradwire/transport/tcp_start.h"
 #include "gradwire/transport/tcp_transfer.h"
+#include "gradwire/transport/tls_context.h"
 
 namespace gradwire {
 namespace {
@@ -67,16 +68,28 @@ std::string full_address(const RankInfo& info, std::uint16_t port) {
   return address + ":" + std::to_string(port) + " (host " + info.host + ")";
 }
 
+// Rank 0 also says whom it has refused: a rank with another secret may be among them.
+std::vector<RankInfo> meet_all(const Rendezvous& rendezvous, std::size_t rank,
+                               const RankInfo& self) {
+  try {
+    return meet(*rendezvous.store, rank, self, rendezvous.place);
+  } catch (const StartError& error) {
+    if (!rendezvous.server) throw;
+    throw StartError(error.what() + rendezvous.server->refusals().in_words());
+  }
+}
+
 std::unique_ptr<Transport> come_together(const TcpOptions& options) {
   const MeetingOptions& meeting = options.meeting;
+  const auto security = TlsContext::open(options.security);
   const std::string address = own_address(meeting);
-  TcpListener listener(address);
+  TcpListener listener(address, security);
   const RankInfo self{
       .size = meeting.size, .streams = options.streams, .address = address, .host = host_name()};
-  const Rendezvous rendezvous = open_rendezvous(meeting);
-  const auto infos = meet(*rendezvous.store, meeting.rank, self, rendezvous.place);
-  auto channels =
-      connect_ranks(meeting.rank, infos, 1 + options.streams, listener, *rendezvous.store);
+  const Rendezvous rendezvous = open_rendezvous(meeting, security);
+  const auto infos = meet_all(rendezvous, meeting.rank, self);
+  auto channels = connect_ranks(meeting.rank, infos, 1 + options.streams, listener,
+                                *rendezvous.store, security);
   std::vector<std::string> addresses;
   TcpMesh mesh;
   for (std::size_t rank = 0; rank < infos.size(); ++rank) {
@@ -95,6 +108,12 @@ std::unique_ptr<Transport> make_tcp_transport(const TcpOptions& options) {
   if (options.meeting.size > 1) return come_together(options);
   return std::make_unique<TcpTransport>(0, std::vector<std::string>{"host " + host_name()},
                                         TcpMesh());
+}
+
+std::string exposed_address(const TcpOptions& options) {
+  if (options.meeting.size < 2 || options.security.is_encrypted()) return "";
+  const std::string address = own_address(options.meeting);
+  return is_public(address) ? address : "";
 }
 
 }  // namespace gradwire

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "gradwire/transport/host_addresses.h"
+#include "gradwire/transport/tls_reason.h"
 #include "gradwire/transport/transport.h"
 
 namespace gradwire {
@@ -30,7 +31,8 @@ Descriptor listen_on(const addrinfo& address) {
 
 }  // namespace
 
-TcpListener::TcpListener(const std::string& address) {
+TcpListener::TcpListener(const std::string& address, std::shared_ptr<const TlsContext> security)
+    : security_(std::move(security)) {
   std::string reason;
   const HostAddresses found = find_addresses(address, 0, SOCK_STREAM, reason);
   if (found) {
@@ -56,7 +58,7 @@ std::vector<TcpListener::Guest> TcpListener::accept(const GroupKey& key, Clock::
       if (hello) {
         guests.push_back({*hello, std::move(waiting->channel)});
       } else {
-        ++strangers_;
+        refuse(*waiting);
       }
       waiting = waiting_.erase(waiting);
     }
@@ -81,11 +83,17 @@ void TcpListener::admit() {
     if (!socket) return;  // nobody, or no descriptor is free: those who wait run out of time
     if (waiting_.size() == kWaitingMax) {
       waiting_.pop_front();
-      ++strangers_;
+      refusals_.add("");
     }
-    waiting_.push_back({.channel = Channel(std::move(socket), Channel::Role::accepts),
+    waiting_.push_back({.channel = Channel(std::move(socket), Channel::Role::accepts, security_),
                         .until = Clock::now() + kHelloTimeMax});
   }
+}
+
+// A rank with a secret learns that this one has none.
+void TcpListener::refuse(Waiting& waiting) {
+  const bool is_encrypted = refuse_tls(waiting.channel, {waiting.bytes.data(), waiting.count});
+  refusals_.add(is_encrypted ? kPeerIsEncrypted : waiting.channel.reason());
 }
 
 // Ready: all bytes of a hello are there.

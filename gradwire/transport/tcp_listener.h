@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "gradwire/transport/channel.h"
 #include "gradwire/transport/descriptor.h"
+#include "gradwire/transport/refusals.h"
 #include "gradwire/transport/tcp_hello.h"
 
 namespace gradwire {
@@ -19,8 +21,10 @@ class TcpListener {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Listens on a free port of the numeric address. Throws StartError.
-  explicit TcpListener(const std::string& address);
+  // Listens on a free port of the numeric address. With `security` all connections are encrypted.
+  // Throws StartError.
+  explicit TcpListener(const std::string& address,
+                       std::shared_ptr<const TlsContext> security = nullptr);
 
   std::uint16_t port() const { return port_; }
 
@@ -33,8 +37,8 @@ class TcpListener {
   // them in; the caller says welcome.
   std::vector<Guest> accept(const GroupKey& key, Clock::time_point until);
 
-  // How many connections were dropped so far.
-  std::size_t strangers() const { return strangers_; }
+  // The connections that were dropped so far.
+  const Refusals& refusals() const { return refusals_; }
 
  private:
   struct Waiting {
@@ -48,10 +52,13 @@ class TcpListener {
   void admit();
   static Channel::State read(Waiting& waiting);
 
+  void refuse(Waiting& waiting);
+
+  const std::shared_ptr<const TlsContext> security_;
   Descriptor socket_;
   std::uint16_t port_ = 0;
   std::list<Waiting> waiting_;  // oldest first
-  std::size_t strangers_ = 0;
+  Refusals refusals_;
 };
 
 }  // namespace gradwire

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "gradwire/transport/tcp_connect.h"
+#include "gradwire/transport/tls_reason.h"
 #include "gradwire/transport/transport.h"
 
 namespace gradwire {
@@ -50,11 +51,20 @@ std::uint16_t port_in(const std::vector<char>& text, std::size_t rank) {
   return port;
 }
 
-// Sends the hello and waits for the welcome. False: the connection was closed before.
-bool greet(Channel& channel, const TcpHello& hello, Clock::time_point until) {
+enum class Greeting { welcome, closed, hopeless };
+
+// Sends the hello and waits for the welcome.
+Greeting greet(Channel& channel, const TcpHello& hello, Clock::time_point until,
+               std::string& reason) {
   std::byte answer{};
-  return finish_handshake(channel, until) && write_all(channel, hello.write(), until) &&
-         read_all(channel, {&answer, 1}, until) && answer == kTcpWelcome;
+  const bool is_answered = finish_handshake(channel, until) &&
+                           write_all(channel, hello.write(), until) &&
+                           read_all(channel, {&answer, 1}, until);
+  if (is_answered && answer == kTcpWelcome) return Greeting::welcome;
+  if (!channel.reason().empty()) reason = channel.reason();
+  const bool is_tls = is_answered && looks_like_tls({&answer, 1});
+  if (is_tls) reason = kPeerIsEncrypted;
+  return is_tls || channel.does_not_fit() ? Greeting::hopeless : Greeting::closed;
 }
 
 void send_at_once(int socket) {
@@ -64,22 +74,24 @@ void send_at_once(int socket) {
 
 // Tries again when it is closed: the peer may have dropped it among many strangers.
 Channel connect_link(const TcpHello& hello, const std::string& address, std::uint16_t port,
-                     const StartStore& store) {
+                     const StartStore& store, const std::shared_ptr<const TlsContext>& security) {
+  const std::string what = "rank " + std::to_string(hello.rank) + " cannot connect to rank " +
+                           std::to_string(hello.peer) + " at " + address + ":" +
+                           std::to_string(port);
   constexpr std::chrono::milliseconds kPause{20};
   std::string reason = "it answers nothing";
   while (Clock::now() < store.deadline()) {
     Descriptor socket = try_connect(address, port, store.deadline(), reason);
     if (socket) {
       send_at_once(socket.get());
-      Channel channel(std::move(socket), Channel::Role::connects);
-      if (greet(channel, hello, store.deadline())) return channel;
-      if (!channel.reason().empty()) reason = channel.reason();
+      Channel channel(std::move(socket), Channel::Role::connects, security);
+      const Greeting greeting = greet(channel, hello, store.deadline(), reason);
+      if (greeting == Greeting::welcome) return channel;
+      if (greeting == Greeting::hopeless) throw StartError(what + ": " + reason);
     }
     std::this_thread::sleep_for(kPause);
   }
-  throw StartError("rank " + std::to_string(hello.rank) + " cannot connect to rank " +
-                   std::to_string(hello.peer) + " at " + address + ":" + std::to_string(port) +
-                   " within " + in_words(store.time_max()) + ": " + reason);
+  throw StartError(what + " within " + in_words(store.time_max()) + ": " + reason);
 }
 
 // The connections of all ranks behind this one.
@@ -128,8 +140,8 @@ class Accepting {
 }  // namespace
 
 std::vector<TcpChannels> connect_ranks(std::size_t rank, const std::vector<RankInfo>& infos,
-                                       std::size_t links, TcpListener& listener,
-                                       StartStore& store) {
+                                       std::size_t links, TcpListener& listener, StartStore& store,
+                                       const std::shared_ptr<const TlsContext>& security) {
   const GroupKey key = share_key(rank, store);
   const std::string port = std::to_string(listener.port());
   store.set(port_key(rank), {port.begin(), port.end()});
@@ -144,13 +156,15 @@ std::vector<TcpChannels> connect_ranks(std::size_t rank, const std::vector<RankI
                            .peer = static_cast<std::uint32_t>(peer),
                            .link = static_cast<std::uint16_t>(link),
                            .links = static_cast<std::uint16_t>(links)};
-      all[peer].links.push_back(connect_link(hello, infos[peer].address, all[peer].port, store));
+      all[peer].links.push_back(
+          connect_link(hello, infos[peer].address, all[peer].port, store, security));
     }
   }
   Accepting accepting(rank, all, links);
   while (!accepting.is_complete()) {
     if (Clock::now() >= store.deadline()) {
-      throw StartError(accepting.missing_rank() + " within " + in_words(store.time_max()));
+      throw StartError(accepting.missing_rank() + " within " + in_words(store.time_max()) +
+                       listener.refusals().in_words());
     }
     for (auto& guest : listener.accept(key, store.deadline())) accepting.take(guest);
   }

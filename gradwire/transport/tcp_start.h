@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct TcpChannels {
 // By rank. Every rank listens before it says so in the store. A rank connects to those before it
 // and waits for those behind it. Throws StartError.
 std::vector<TcpChannels> connect_ranks(std::size_t rank, const std::vector<RankInfo>& infos,
-                                       std::size_t links, TcpListener& listener, StartStore& store);
+                                       std::size_t links, TcpListener& listener, StartStore& store,
+                                       const std::shared_ptr<const TlsContext>& security = nullptr);
 
 }  // namespace gradwire

@@ -1,9 +1,11 @@
 #include "gradwire/transport/tcp_store.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "gradwire/core/check.h"
 #include "gradwire/transport/tcp_connect.h"
+#include "gradwire/transport/tls_reason.h"
 #include "gradwire/transport/transport.h"
 
 namespace gradwire {
@@ -16,10 +18,11 @@ constexpr std::chrono::seconds kAnswerTimeMax{10};
 
 }  // namespace
 
-TcpStore::TcpStore(const std::string& host, std::uint16_t port, std::chrono::milliseconds time_max)
+TcpStore::TcpStore(const std::string& host, std::uint16_t port, std::chrono::milliseconds time_max,
+                   std::shared_ptr<const TlsContext> security)
     : StartStore(time_max),
       where_(host + ":" + std::to_string(port)),
-      channel_(connect_within(host, port, time_max), Channel::Role::connects) {
+      channel_(connect_within(host, port, time_max), Channel::Role::connects, std::move(security)) {
   greet();
 }
 
@@ -48,7 +51,10 @@ void TcpStore::greet() {
   if (!finish_handshake(channel_, until)) fail_to_answer();
   send(std::as_bytes(std::span(kStoreMagic)), until);
   std::array<char, kStoreMagic.size()> answer{};
-  receive(std::as_writable_bytes(std::span(answer)), until);
+  const auto bytes = std::as_writable_bytes(std::span(answer));
+  const bool is_answered = read_all(channel_, bytes, until);
+  if (looks_like_tls(bytes)) fail(kPeerIsEncrypted);
+  if (!is_answered) fail_to_answer();
   if (answer != kStoreMagic) {
     fail("what listens there is not this version of gradwire: choose another MASTER_PORT");
   }
@@ -86,7 +92,8 @@ void TcpStore::receive(std::span<std::byte> bytes, Clock::time_point until) {
 }
 
 void TcpStore::fail_to_answer() const {
-  fail(channel_ ? "rank 0 does not answer" : "rank 0 has ended it");
+  if (channel_) fail("rank 0 does not answer");
+  fail(channel_.reason().empty() ? "rank 0 has ended it" : channel_.reason());
 }
 
 void TcpStore::fail(const std::string& what) const {

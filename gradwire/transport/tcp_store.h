@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,7 +19,8 @@ namespace gradwire {
 class TcpStore final : public StartStore {
  public:
   // Tries all that time: rank 0 may start last. Throws StartError.
-  TcpStore(const std::string& host, std::uint16_t port, std::chrono::milliseconds time_max);
+  TcpStore(const std::string& host, std::uint16_t port, std::chrono::milliseconds time_max,
+           std::shared_ptr<const TlsContext> security = nullptr);
 
   bool add(const std::string& key, const std::vector<char>& value) override;
   std::optional<std::vector<char>> get_until(const std::string& key,

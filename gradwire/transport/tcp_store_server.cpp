@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <list>
 #include <string>
 #include <system_error>
@@ -26,11 +27,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kSessionsMax = 4096;
+constexpr std::ptrdiff_t kStrangersMax = 256;  // sessions that have not begun as they should
 
 // The thread's work, until `stop` is readable.
 class Service {
  public:
-  Service(int listener, int stop) : listener_(listener), stop_(stop) {}
+  using Refuse = std::function<void(const std::string& reason)>;
+
+  Service(int listener, int stop, std::shared_ptr<const TlsContext> security, Refuse refuse)
+      : listener_(listener),
+        stop_(stop),
+        security_(std::move(security)),
+        refuse_(std::move(refuse)) {}
 
   void run() {
     for (;;) {
@@ -69,6 +77,7 @@ class Service {
     std::size_t keys_before = keys_.size();
     for (auto session = sessions_.begin(); session != sessions_.end(); ++index) {
       const bool keep = session->advance(polled_[index].revents, keys_);
+      if (!keep && !session->is_greeted()) refuse_(session->refusal());
       session = keep ? std::next(session) : sessions_.erase(session);
     }
     while (keys_.size() != keys_before) {
@@ -78,11 +87,23 @@ class Service {
     }
   }
 
+  // The oldest stranger goes when there are too many.
+  void make_room() {
+    const auto is_stranger = [](const TcpStoreSession& session) { return !session.is_greeted(); };
+    if (std::ranges::count_if(sessions_, is_stranger) < kStrangersMax) return;
+    const auto oldest = std::ranges::find_if(sessions_, is_stranger);
+    refuse_(oldest->refusal());
+    sessions_.erase(oldest);
+  }
+
   void admit() {
+    make_room();
     Descriptor socket(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket && sessions_.size() < kSessionsMax) {
-      sessions_.emplace_back(Channel(std::move(socket), Channel::Role::accepts));
-    } else if (!socket && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+      sessions_.emplace_back(Channel(std::move(socket), Channel::Role::accepts, security_));
+    } else if (socket) {
+      refuse_("");
+    } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
       // No descriptors left, perhaps: asking again at once would only burn time.
       constexpr std::chrono::milliseconds kPause{100};
       accept_from_ = Clock::now() + kPause;
@@ -91,6 +112,8 @@ class Service {
 
   const int listener_;
   const int stop_;
+  const std::shared_ptr<const TlsContext> security_;
+  const Refuse refuse_;
   StoreKeys keys_;
   std::list<TcpStoreSession> sessions_;
   std::vector<pollfd> polled_;
@@ -158,11 +181,20 @@ std::thread start_quiet_thread(Work work) {
 
 }  // namespace
 
-TcpStoreServer::TcpStoreServer(std::uint16_t port)
+TcpStoreServer::TcpStoreServer(std::uint16_t port, std::shared_ptr<const TlsContext> security)
     : listener_(listen_on(port)), stop_(eventfd(0, EFD_CLOEXEC)), port_(port_of(listener_.get())) {
   if (!stop_) throw StartError(std::string("no event descriptor: ") + std::strerror(errno));
+  const auto refuse = [this](const std::string& reason) {
+    const std::lock_guard lock(mutex_);
+    refusals_.add(reason);
+  };
   thread_ = start_quiet_thread(
-      [listener = listener_.get(), stop = stop_.get()] { Service(listener, stop).run(); });
+      [this, security, refuse] { Service(listener_.get(), stop_.get(), security, refuse).run(); });
+}
+
+Refusals TcpStoreServer::refusals() const {
+  const std::lock_guard lock(mutex_);
+  return refusals_;
 }
 
 TcpStoreServer::~TcpStoreServer() {

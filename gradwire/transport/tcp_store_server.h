@@ -5,26 +5,35 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <thread>
 
 #include "gradwire/transport/descriptor.h"
+#include "gradwire/transport/refusals.h"
 
 namespace gradwire {
 
+class TlsContext;
+
 class TcpStoreServer {
  public:
-  // Port 0: any that is free. Throws StartError.
-  explicit TcpStoreServer(std::uint16_t port);
+  // Port 0: any that is free. With `security` all connections are encrypted. Throws StartError.
+  explicit TcpStoreServer(std::uint16_t port, std::shared_ptr<const TlsContext> security = nullptr);
   ~TcpStoreServer();
   TcpStoreServer(const TcpStoreServer&) = delete;
   TcpStoreServer& operator=(const TcpStoreServer&) = delete;
 
   std::uint16_t port() const { return port_; }
 
+  // The connections that were dropped before they began as the protocol asks.
+  Refusals refusals() const;
+
  private:
   Descriptor listener_;
   Descriptor stop_;  // an eventfd: readable when the thread shall end
   std::uint16_t port_ = 0;
+  mutable std::mutex mutex_;
+  Refusals refusals_;  // under the mutex
   std::thread thread_;
 };
 

@@ -74,7 +74,10 @@ bool TcpStoreSession::send() {
 
 bool TcpStoreSession::greet() {
   const std::size_t there = std::min(in_.size(), kStoreMagic.size());
-  if (there > 0 && std::memcmp(in_.data(), kStoreMagic.data(), there) != 0) return false;
+  if (there > 0 && std::memcmp(in_.data(), kStoreMagic.data(), there) != 0) {
+    is_tls_ = refuse_tls(channel_, in_);
+    return false;
+  }
   if (there < kStoreMagic.size()) return Clock::now() < greet_until_;
   greeted_ = true;
   erase_front(in_, there);

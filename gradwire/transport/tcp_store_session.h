@@ -12,6 +12,7 @@
 
 #include "gradwire/transport/channel.h"
 #include "gradwire/transport/tcp_store_format.h"
+#include "gradwire/transport/tls_reason.h"
 
 namespace gradwire {
 
@@ -29,6 +30,11 @@ class TcpStoreSession {
 
   // When it wants to be looked at, if nothing comes.
   Clock::time_point deadline() const;
+
+  // Whether it has begun as the protocol asks; until then it may be a stranger's.
+  bool is_greeted() const { return greeted_; }
+  // Why it was dropped before; may be empty.
+  std::string refusal() const { return is_tls_ ? kPeerIsEncrypted : channel_.reason(); }
 
   // Does what can be done now, after poll() said these events. False: drop it.
   bool advance(short events, StoreKeys& keys);
@@ -49,6 +55,7 @@ class TcpStoreSession {
   std::vector<std::byte> out_;
   bool has_shaken_hands_ = false;
   bool greeted_ = false;
+  bool is_tls_ = false;  // the peer's bytes, where there is no encryption here
   Clock::time_point greet_until_;
   std::optional<Clock::time_point> wait_until_;  // for a get whose key is not there
 };

@@ -62,13 +62,15 @@ class MeetingPoint {
 
 class Tcp : public testing::TestWithParam<std::size_t> {};
 
-void expect_every_scenario_holds(std::size_t size, std::size_t streams) {
+void expect_every_scenario_holds(std::size_t size, std::size_t streams,
+                                 const SecurityOptions& security = {}) {
   const MeetingPoint meeting_point;
   std::vector<std::unique_ptr<Transport>> transports(size);
   run_ranks(size, [&](std::size_t rank) {
     transports[rank] = make_tcp_transport(
         {.meeting = {.rank = rank, .size = size, .directory = meeting_point.path()},
-         .streams = streams});
+         .streams = streams,
+         .security = security});
   });
   for (const TransportScenario& scenario : transport_scenarios()) {
     ASSERT_NO_THROW(run_transports(
@@ -78,6 +80,14 @@ void expect_every_scenario_holds(std::size_t size, std::size_t streams) {
 
 TEST_P(Tcp, EveryScenarioHolds) { expect_every_scenario_holds(GetParam(), 1); }
 TEST_P(Tcp, EveryScenarioHoldsWithThreeStreams) { expect_every_scenario_holds(GetParam(), 3); }
+
+TEST_P(Tcp, EveryScenarioHoldsWithTls) {
+  expect_every_scenario_holds(GetParam(), 1, {.secret = Secret::random()});
+}
+
+TEST_P(Tcp, EveryScenarioHoldsWithTlsAndThreeStreams) {
+  expect_every_scenario_holds(GetParam(), 3, {.secret = Secret::random()});
+}
 
 INSTANTIATE_TEST_SUITE_P(Size, Tcp, testing::ValuesIn(kSizes), ranks_name);
 

@@ -11,6 +11,7 @@ from .hook import Hook
 from .hosts import HostsOption
 from .participant import Options
 from .recognition import ddp_of, sharded_of
+from .security import Security
 from .sharded import ShardedHook
 from .tensorboard import Place
 
@@ -30,6 +31,10 @@ def attach(
     interface: Optional[str] = None,
     timeout: float = 60.0,
     tensorboard: Optional[Place] = None,
+    secret: Optional[Union[str, "os.PathLike[str]", bytes]] = None,
+    tls_cert: Optional[Union[str, "os.PathLike[str]"]] = None,
+    tls_key: Optional[Union[str, "os.PathLike[str]"]] = None,
+    tls_ca: Optional[Union[str, "os.PathLike[str]"]] = None,
 ) -> "Hook":
     """Averages the gradients of a model with the method that ``spec`` names, from now on.
 
@@ -57,13 +62,27 @@ def attach(
             afterwards.
         tensorboard: a directory for event files, or a ``SummaryWriter``: bytes and times of each
             step, and the figures that the program gives to ``Hook.log``. Rank 0 writes them.
+        secret: the path of a file of ``gradwire secret``, or 32 random bytes: all connections of
+            gradwire are then encrypted, and only ranks with this secret take part. The default is
+            the file that ``GRADWIRE_SECRET_FILE`` names, if it is set.
+        tls_cert, tls_key, tls_ca: instead of a secret: PEM files of this rank's certificate, its
+            key, and the authority that signed the certificates of all ranks.
 
     Raises:
         SpecError: the spec is wrong.
         StartError: a rank is missing, or the ranks' settings differ.
         Error: the method does not fit the model or the optimizer.
     """
-    options = Options(topology, seed, record, overwrite, interface, timeout, tensorboard)
+    options = Options(
+        topology,
+        seed,
+        record,
+        overwrite,
+        interface,
+        timeout,
+        tensorboard,
+        Security(secret, tls_cert, tls_key, tls_ca),
+    )
     if replicate is not None:
         if hosts is not None:
             raise Error("hosts= is for DDP: a model of fully_shard takes replicate= alone")

@@ -11,6 +11,7 @@ from . import state as states
 from .errors import Error
 from .meeting import Meeting
 from .participant import Options, Participant
+from .security import Security
 from .tensors import NamedShapes, floats_of, trained_parameters
 
 
@@ -52,13 +53,17 @@ class LazyStep(Participant):
         overwrite: bool = False,
         interface: Optional[str] = None,
         timeout: float = 60.0,
+        secret: Optional[Union[str, "os.PathLike[str]", bytes]] = None,
+        tls_cert: Optional[Union[str, "os.PathLike[str]"]] = None,
+        tls_key: Optional[Union[str, "os.PathLike[str]"]] = None,
+        tls_ca: Optional[Union[str, "os.PathLike[str]"]] = None,
     ) -> None:
         parameters = trained_parameters(model)
         shapes = [(name, list(parameter.shape)) for name, parameter in parameters.items()]
         shapes.reverse()
-        super().__init__(
-            spec, shapes, Options(topology, seed, record, overwrite, interface, timeout)
-        )
+        security = Security(secret, tls_cert, tls_key, tls_ca)
+        options = Options(topology, seed, record, overwrite, interface, timeout, security=security)
+        super().__init__(spec, shapes, options)
         if not self._traits["needs_parameters"]:
             raise Error(f"{self.spec} does not need closures: take gradwire.attach")
         _check_optimizer(spec, optimizer, list(parameters.values()))

@@ -6,6 +6,7 @@ to save, and an end. How gradients come to it, and on which thread, is up to the
 """
 
 import os
+import warnings
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Union
 
 import torch
@@ -15,10 +16,20 @@ from .checks import check_place, check_remark, check_seed, check_spec, check_tim
 from .description import description_of
 from .errors import Error
 from .meeting import Meeting, interface as named_interface, meet
+from .security import Security
 from .summary import stats_of, summary_of
 from .tensorboard import Board, Place, check_tensorboard
 from .tensors import NamedShapes
 from .waiting import told_if_slow
+
+
+def _warn_if_exposed(address: str) -> None:
+    if address:
+        warnings.warn(
+            f"{address} is a public address, and gradwire's connections are not encrypted: anybody "
+            "on the way can read the gradients. 'gradwire secret FILE' and secret=FILE prevent it",
+            stacklevel=4,
+        )
 
 
 class Options(NamedTuple):
@@ -31,11 +42,13 @@ class Options(NamedTuple):
     interface: Optional[str]
     timeout: float
     tensorboard: Optional[Place] = None
+    security: Security = Security()
 
     def check(self) -> None:
         check_seed(self.seed)
         check_tensorboard(self.tensorboard)
         check_timeout(self.timeout)
+        self.security.check()
         check_place(self.topology, self.interface, self.record, self.overwrite)
 
 
@@ -55,6 +68,7 @@ class Participant:
         options.check()
         self._given_spec = spec
         self._options = options
+        self._security = options.security.or_environment()
         self._traits = _native.probe(spec, shapes, options.topology)
         self._health = leaving.Health()
         self._is_closed = False
@@ -81,6 +95,7 @@ class Participant:
             "topology": options.topology,
             "seed": options.seed,
             "record": options.record is not None,
+            "encryption": self._security.kind(),
         }
         self._group = group
         self._meeting = meet(group, facts, options.timeout)
@@ -100,7 +115,9 @@ class Participant:
                 directory=os.fspath(options.record) if options.record is not None else "",
                 description=description_of(model),
                 overwrite=options.overwrite,
+                **self._security.native(),
             )
+        _warn_if_exposed(self._averager.exposed_address())
 
     def _start(self) -> None:
         """From now on the end of the program is an end of this, too."""

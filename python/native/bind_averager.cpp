@@ -68,7 +68,11 @@ class StepInput {
 
 class BoundAverager {
  public:
-  explicit BoundAverager(const Averager::Options& options) : averager(options) {}
+  // Rank 0 says for all ranks that its address is open to all.
+  explicit BoundAverager(const Averager::Options& options)
+      : averager(options),
+        exposed_address(options.tcp.meeting.rank == 0 ? gradwire::exposed_address(options.tcp)
+                                                      : "") {}
 
   void begin(std::uint64_t step, double learning_rate, std::vector<double> learning_rates,
              const std::vector<Floats>& parameters, StepInput::GradientAt gradient_at,
@@ -92,6 +96,7 @@ class BoundAverager {
   }
 
   Averager averager;
+  const std::string exposed_address;
   StepInput input;
 };
 
@@ -142,6 +147,22 @@ py::dict probe(const std::string& spec, const NamedShapes& shapes, const std::st
   return dict;
 }
 
+// The secret comes as bytes or as a file.
+SecurityOptions security_of(const py::kwargs& given) {
+  const auto file = [&](const char* name) {
+    return given.contains(name) ? given[name].cast<std::string>() : std::string();
+  };
+  SecurityOptions security{.secret_file = file("secret_file"),
+                           .certificate_file = file("tls_cert"),
+                           .key_file = file("tls_key"),
+                           .authority_file = file("tls_ca")};
+  if (given.contains("secret")) {
+    const auto bytes = given["secret"].cast<std::string_view>();
+    security.secret = Secret(std::as_bytes(std::span(bytes)));
+  }
+  return security;
+}
+
 Averager::Options options_of(const py::kwargs& given) {
   const auto get = [&](const char* name, auto otherwise) {
     return given.contains(name) ? given[name].cast<decltype(otherwise)>() : otherwise;
@@ -155,6 +176,7 @@ Averager::Options options_of(const py::kwargs& given) {
                              .interface = get("interface", std::string()),
                              .start_time_max = milliseconds(get("start_seconds", 60.0))},
                  .streams = get("streams", std::size_t{1})};
+  options.tcp.security = security_of(given);
   options.communicator = {.run = get("run", std::uint64_t{0}),
                           .peer_timeout = milliseconds(get("peer_timeout_seconds", 60.0))};
   options.method.topology = topology_of(get("topology", std::string("auto")));
@@ -224,6 +246,7 @@ void bind_averager(py::module_& module) {
            [](BoundAverager& self, float factor) { self.averager.method().rescale(factor); })
       .def("memory_bytes",
            [](BoundAverager& self) { return self.averager.method().memory_bytes(); })
+      .def("exposed_address", [](const BoundAverager& self) { return self.exposed_address; })
       .def("topology", [](BoundAverager& self) { return name(self.averager.method().topology()); })
       .def("totals", [](const BoundAverager& self) { return to_dict(self.averager.totals()); })
       .def("take_remarks", [](BoundAverager& self) { return self.averager.take_remarks(); })

@@ -42,7 +42,9 @@ std::unique_ptr<Transport> transport_from_environment() {
   options.size = number_of<std::size_t>("WORLD_SIZE");
   options.master_host = text_of("MASTER_ADDR");
   options.master_port = number_of<std::uint16_t>("MASTER_PORT");
-  return make_tcp_transport({.meeting = options});
+  const char* const secret_file = std::getenv("GRADWIRE_SECRET_FILE");
+  return make_tcp_transport(
+      {.meeting = options, .security = {.secret_file = secret_file ? secret_file : ""}});
 }
 
 int run_rank(const std::function<void(Transport&)>& f) {

@@ -10,7 +10,7 @@ namespace gradwire::ranks {
 
 // What started the process says in its environment where it belongs: mpirun (OMPI_COMM_WORLD_SIZE)
 // to a group by MPI; RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun sets them, to one
-// over TCP. Throws StartError.
+// over TCP, encrypted if there is a GRADWIRE_SECRET_FILE. Throws StartError.
 std::unique_ptr<Transport> transport_from_environment();
 
 // Calls f with that transport. What it throws is printed with the rank, and ends the connections,
