@@ -335,7 +335,7 @@ void add_time(Workbench& bench, Claim& claim) {
   const double without = none.at("seconds");
   const std::string where =
       why_not.empty()
-          ? "Two Gloo processes between network namespaces, mlp(hidden=512), batches of 32."
+          ? "Two processes between network namespaces, mlp(hidden=512), batches of 32."
           : "Predicted from bytes and computing times, for no link could be shaped: " + why_not +
                 ".";
   claim.rows.push_back(

@@ -28,7 +28,7 @@ dpkg-query --listfiles "${packages[@]}" | grep '^/' | grep -v -e '^/\.$' -e '^/u
   tar --extract --directory "$root" --keep-directory-symlink
 # Debian's Python brings OpenSSL. A Python of python.org or conda has its own.
 find "$root" -name 'libssl*' -delete -o -name 'libcrypto*' -delete
-if find "$root" -name 'libhwy*' -o -name 'libxxhash*' -o -name 'libgloo*' | grep .; then
+if find "$root" -name 'libhwy*' -o -name 'libxxhash*' | grep .; then
   echo "FAILED: the root directory has libraries that the wheel should bring along" >&2
   exit 1
 fi
