@@ -13,6 +13,7 @@
 #include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 #include "gradwire/core/thread_pool.h"
+#include "gradwire/kernel/target.h"
 
 namespace gradwire::bench {
 namespace {
@@ -177,9 +178,11 @@ CodecsFigures measure_codecs(std::span<const float> tensor, const Codecs& codecs
                              const CodecsOptions& options, console::Progress& progress) {
   GW_CHECK(!tensor.empty());
   GW_CHECK(options.rounds > 0);
+  const kernel::HeldTarget held(options.target);
   Bench bench(tensor, payload_bytes_max(codecs, tensor.size(), options.threads), options.threads);
   std::vector<CodecWork> works;
   CodecsFigures figures;
+  figures.target = kernel::target_in_use();
 
   // Sizes and errors are no matter of time: they come from a round that warms everything up.
   for (const auto& codec : codecs) {
