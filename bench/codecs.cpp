@@ -73,7 +73,7 @@ class CodecWork {
   // The step names the random numbers: no two rounds round alike.
   void encode(std::uint64_t step) {
     rng_.step = step;
-    codec_.measure(bench_.source, rng_, scale_);
+    codec_.measure(bench_.source, rng_, scale_, bench_.pool);
     bench_.pool.run(plan_.parts.size(), [this](std::size_t i, std::size_t thread) {
       const auto& [segment, payload_at, payload_bytes_max] = plan_.parts[i];
       const TensorRange range{.values = bench_.source.subspan(segment.first, segment.elements),

@@ -23,6 +23,8 @@
 
 namespace gradwire {
 
+class ThreadPool;
+
 // Scale: the facts about a whole tensor that a codec needs before it can encode a range of it:
 // norms, thresholds, the kept elements. Filled by Codec::measure(). It keeps its memory from one
 // tensor to the next, so that steady work does not allocate. One tensor at a time; ranges of that
@@ -95,13 +97,19 @@ class Codec {
     return payload_bytes_max(elements, elements);
   }
 
-  virtual void measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const = 0;
+  // Fills the scale. With a pool, its threads share the work; the facts are the same.
+  void measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const;
+  virtual void measure(std::span<const float> tensor, const Rng& rng, Scale& scale,
+                       ThreadPool& pool) const = 0;
 
   // Another way to measure, if collects() is true, for tensors that are mostly zeros and are never
   // in memory as a whole: reset the scale, collect all ranges in the order of the elements, and
   // finish. The decoded values are the same.
   virtual bool collects() const { return false; }
   virtual void collect(TensorRange /*range*/, Scale& /*scale*/) const {}
+  // The same for what was collected in another scale, which was reset to the same tensor. So
+  // ranges can be collected on several threads.
+  virtual void collect(const Scale& /*collected*/, Scale& /*scale*/) const {}
   virtual void finish_collecting(Scale& /*scale*/) const {}
 
   // False if measure() does not read the tensor: a range can then be encoded before the rest of the

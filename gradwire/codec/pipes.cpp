@@ -43,7 +43,8 @@ std::size_t DenseCodec::payload_bytes_max(std::size_t range_elements,
   return coder_.bytes_max(range_elements);
 }
 
-void DenseCodec::measure(std::span<const float> tensor, const Rng& /*rng*/, Scale& scale) const {
+void DenseCodec::measure(std::span<const float> tensor, const Rng& /*rng*/, Scale& scale,
+                         ThreadPool& /*pool*/) const {
   scale.reset(tensor.size());
   coder_.quantiser().measure(tensor, scale.facts());
 }
@@ -113,14 +114,22 @@ std::size_t SparseCodec::payload_bytes_max(std::size_t range_elements,
   return kHeadBytes + indices + coder_.bytes_max(kept);
 }
 
-void SparseCodec::measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const {
+void SparseCodec::measure(std::span<const float> tensor, const Rng& rng, Scale& scale,
+                          ThreadPool& pool) const {
   scale.reset(tensor.size());
-  sparsifier_->select(tensor, rng, scale.facts());
+  sparsifier_->select(tensor, rng, scale.facts(), pool);
   measure_kept(scale.facts());
 }
 
 void SparseCodec::collect(TensorRange range, Scale& scale) const {
-  append_all_above(range, 0, scale.facts());
+  append_all_above(range, 0, scale.facts().indices, scale.facts().values);
+}
+
+void SparseCodec::collect(const Scale& collected, Scale& scale) const {
+  const Scale::Facts& more = collected.facts();
+  Scale::Facts& all = scale.facts();
+  all.indices.insert(all.indices.end(), more.indices.begin(), more.indices.end());
+  all.values.insert(all.values.end(), more.values.begin(), more.values.end());
 }
 
 void SparseCodec::finish_collecting(Scale& scale) const {
@@ -185,7 +194,7 @@ Decoded<std::size_t> SparseCodec::decode_indices(std::span<const std::byte> byte
   for (std::size_t first = 0; first < range_elements; first += kernel::kBlockElements) {
     const std::size_t count = std::min(kernel::kBlockElements, range_elements - first);
     const std::size_t more = kernel::select_drawn(draws.advanced(first), last, count,
-                                                  static_cast<std::uint32_t>(first), found);
+                                                  static_cast<std::uint32_t>(first), found, {});
     if (more > indices.size() - kept) {
       return Unexpected{DecodeError{"more indices than values", 0}};
     }

@@ -18,7 +18,9 @@ class DenseCodec final : public Codec {
   using Codec::payload_bytes_max;
   std::size_t payload_bytes_max(std::size_t range_elements,
                                 std::size_t tensor_elements) const override;
-  void measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const override;
+  using Codec::measure;
+  void measure(std::span<const float> tensor, const Rng& rng, Scale& scale,
+               ThreadPool& pool) const override;
   bool needs_whole_tensor() const override { return coder_.quantiser().needs_all_values(); }
   std::optional<std::size_t> summable_from() const override;
   Encoded encode(const Scale& scale, TensorRange range, const Rng& rng,
@@ -43,9 +45,12 @@ class SparseCodec final : public Codec {
   using Codec::payload_bytes_max;
   std::size_t payload_bytes_max(std::size_t range_elements,
                                 std::size_t tensor_elements) const override;
-  void measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const override;
+  using Codec::measure;
+  void measure(std::span<const float> tensor, const Rng& rng, Scale& scale,
+               ThreadPool& pool) const override;
   bool collects() const override { return sparsifier_->goes_by_magnitude(); }
   void collect(TensorRange range, Scale& scale) const override;
+  void collect(const Scale& collected, Scale& scale) const override;
   void finish_collecting(Scale& scale) const override;
   bool needs_whole_tensor() const override { return true; }
   std::optional<std::size_t> summable_from() const override;

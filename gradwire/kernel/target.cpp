@@ -20,9 +20,7 @@ std::string lower_case_name(std::int64_t target) {
 
 }  // namespace
 
-std::string target_in_use() {
-  return lower_case_name(hwy::SupportedAndGeneratedTargets().front());
-}
+std::string target_in_use() { return lower_case_name(hwy::SupportedAndGeneratedTargets().front()); }
 
 std::string target_list() {
   std::string list;
