@@ -74,14 +74,10 @@ Json to_json(const bench::CodecsFigures& figures, std::size_t elements,
                       {"bits_per_element", codec.bits_per_element},
                       {"relative_error", codec.relative_error}});
   }
-  return {{"target", figures.target},
-          {"memcpy_gbps", figures.memcpy_gbps},
-          {"read_gbps", figures.read_gbps},
-          {"threads", options.bench.threads},
-          {"elements", elements},
-          {"input", options.source()},
-          {"rounds", options.bench.rounds},
-          {"codecs", codecs}};
+  return {{"target", figures.target},       {"memcpy_gbps", figures.memcpy_gbps},
+          {"read_gbps", figures.read_gbps}, {"threads", options.bench.threads},
+          {"elements", elements},           {"input", options.source()},
+          {"rounds", options.bench.rounds}, {"codecs", codecs}};
 }
 
 void print_table(const bench::CodecsFigures& figures, std::size_t elements,
@@ -151,8 +147,9 @@ void add_bench_codec_command(CLI::App& bench, const console::Console& console) {
       ->type_name("FILE");
   add_threads_option(*command, options->bench.threads);
   command
-      ->add_option("--target", options->bench.target,
-                   "Hold the kernels to one of the machine's instruction sets: " + kernel::target_list())
+      ->add_option(
+          "--target", options->bench.target,
+          "Hold the kernels to one of the machine's instruction sets: " + kernel::target_list())
       ->type_name("NAME");
   add_count_option(*command, "--rounds", options->bench.rounds, kRoundsMax,
                    "Rounds, of which the median is taken");

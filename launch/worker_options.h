@@ -21,6 +21,7 @@ struct WorkerOptions {
   bool dedicated_server = false;
   std::string interface = {};
   std::size_t deadline_seconds = 60;
+  std::size_t codec_threads = 0;  // of each worker; 0: the cores of the host over its workers
 
   Topology topology() const { return topology_of(topology_name); }
   std::size_t server_rank() const { return server.value_or(0); }

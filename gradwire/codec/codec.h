@@ -80,6 +80,9 @@ class Codec {
   // True if payloads are the plain 32-bit floats: nothing is rounded, left out or packed.
   virtual bool is_plain() const { return false; }
 
+  // True if payloads tell some elements only, and all others decode to zero.
+  virtual bool is_sparse() const { return false; }
+
   // True if the unsent part of any element is below a bound that does not depend on the values. An
   // error memory then stays bounded even where there is no guarantee.
   virtual bool bounds_unsent() const { return false; }
@@ -125,10 +128,21 @@ class Codec {
   virtual Encoded encode(const Scale& scale, TensorRange range, const Rng& rng,
                          std::span<std::byte> payload, Workspace& workspace) const = 0;
 
+  // The same, and writes C(x) to `rounded`, as decode() of the payload does, but without reading
+  // the payload back. `rounded` may be the memory of the range's values.
+  virtual Encoded encode_rounded(const Scale& scale, TensorRange range, const Rng& rng,
+                                 std::span<std::byte> payload, std::span<float> rounded,
+                                 Workspace& workspace) const = 0;
+
   // target = C(x), or target += weight * C(x). Returns an error, and leaves the target alone, if
   // the bytes are not a payload of target.size() elements.
   virtual Decoded<void> decode(std::span<const std::byte> payload, std::span<float> target,
                                Workspace& workspace) const = 0;
+  // The same as decode() if the target is zero everywhere. A sparse codec then writes little.
+  virtual Decoded<void> decode_to_zeros(std::span<const std::byte> payload, std::span<float> target,
+                                        Workspace& workspace) const {
+    return decode(payload, target, workspace);
+  }
   virtual Decoded<void> decode_add(std::span<const std::byte> payload, float weight,
                                    std::span<float> target, Workspace& workspace) const = 0;
 

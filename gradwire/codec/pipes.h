@@ -25,6 +25,9 @@ class DenseCodec final : public Codec {
   std::optional<std::size_t> summable_from() const override;
   Encoded encode(const Scale& scale, TensorRange range, const Rng& rng,
                  std::span<std::byte> payload, Workspace& workspace) const override;
+  Encoded encode_rounded(const Scale& scale, TensorRange range, const Rng& rng,
+                         std::span<std::byte> payload, std::span<float> rounded,
+                         Workspace& workspace) const override;
   Decoded<void> decode(std::span<const std::byte> payload, std::span<float> target,
                        Workspace& workspace) const override;
   Decoded<void> decode_add(std::span<const std::byte> payload, float weight,
@@ -39,6 +42,7 @@ class SparseCodec final : public Codec {
   SparseCodec(std::string spec, SparsifierPtr sparsifier, ValueCoder coder);
 
   Guarantee guarantee(std::size_t elements) const override;
+  bool is_sparse() const override { return true; }
   bool bounds_unsent() const override { return sparsifier_->bounds_unsent(); }
   bool shares_noise() const override { return sparsifier_->shares_indices(); }
   std::size_t bucket_elements() const override { return 1; }
@@ -56,8 +60,13 @@ class SparseCodec final : public Codec {
   std::optional<std::size_t> summable_from() const override;
   Encoded encode(const Scale& scale, TensorRange range, const Rng& rng,
                  std::span<std::byte> payload, Workspace& workspace) const override;
+  Encoded encode_rounded(const Scale& scale, TensorRange range, const Rng& rng,
+                         std::span<std::byte> payload, std::span<float> rounded,
+                         Workspace& workspace) const override;
   Decoded<void> decode(std::span<const std::byte> payload, std::span<float> target,
                        Workspace& workspace) const override;
+  Decoded<void> decode_to_zeros(std::span<const std::byte> payload, std::span<float> target,
+                                Workspace& workspace) const override;
   Decoded<void> decode_add(std::span<const std::byte> payload, float weight,
                            std::span<float> target, Workspace& workspace) const override;
 
@@ -69,6 +78,7 @@ class SparseCodec final : public Codec {
     std::span<const float> values;
     bool poisoned = false;
   };
+  static void write(const Kept& kept, std::span<float> target);
   Decoded<Kept> decode_kept(std::span<const std::byte> payload, std::size_t range_elements,
                             Workspace& workspace) const;
   Decoded<std::size_t> decode_indices(std::span<const std::byte> bytes, std::size_t range_elements,

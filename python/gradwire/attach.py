@@ -29,6 +29,7 @@ def attach(
     overwrite: bool = False,
     interface: Optional[str] = None,
     timeout: float = 60.0,
+    codec_threads: Optional[int] = None,
     tensorboard: Optional[Place] = None,
 ) -> "Hook":
     """Averages the gradients of a model with the method that ``spec`` names, from now on.
@@ -55,6 +56,8 @@ def attach(
             ``GLOO_SOCKET_IFNAME``, or the interface on the route to rank 0.
         timeout: seconds that ranks wait for each other at the start, and the peer timeout
             afterwards.
+        codec_threads: threads of this rank that encode and decode. The default is the number of
+            cores of the host, divided by the number of ranks on it.
         tensorboard: a directory for event files, or a ``SummaryWriter``: bytes and times of each
             step, and the figures that the program gives to ``Hook.log``. Rank 0 writes them.
 
@@ -63,7 +66,9 @@ def attach(
         StartError: a rank is missing, or the ranks' settings differ.
         Error: the method does not fit the model or the optimizer.
     """
-    options = Options(topology, seed, record, overwrite, interface, timeout, tensorboard)
+    options = Options(
+        topology, seed, record, overwrite, interface, timeout, codec_threads, tensorboard
+    )
     if replicate is not None:
         if hosts is not None:
             raise Error("hosts= is for DDP: a model of fully_shard takes replicate= alone")

@@ -52,12 +52,15 @@ class LazyStep(Participant):
         overwrite: bool = False,
         interface: Optional[str] = None,
         timeout: float = 60.0,
+        codec_threads: Optional[int] = None,
     ) -> None:
         parameters = trained_parameters(model)
         shapes = [(name, list(parameter.shape)) for name, parameter in parameters.items()]
         shapes.reverse()
         super().__init__(
-            spec, shapes, Options(topology, seed, record, overwrite, interface, timeout)
+            spec,
+            shapes,
+            Options(topology, seed, record, overwrite, interface, timeout, codec_threads),
         )
         if not self._traits["needs_parameters"]:
             raise Error(f"{self.spec} does not need closures: take gradwire.attach")
