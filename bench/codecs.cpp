@@ -13,6 +13,7 @@
 #include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 #include "gradwire/core/thread_pool.h"
+#include "gradwire/kernel/target.h"
 
 namespace gradwire::bench {
 namespace {
@@ -72,7 +73,7 @@ class CodecWork {
   // The step names the random numbers: no two rounds round alike.
   void encode(std::uint64_t step) {
     rng_.step = step;
-    codec_.measure(bench_.source, rng_, scale_);
+    codec_.measure(bench_.source, rng_, scale_, bench_.pool);
     bench_.pool.run(plan_.parts.size(), [this](std::size_t i, std::size_t thread) {
       const auto& [segment, payload_at, payload_bytes_max] = plan_.parts[i];
       const TensorRange range{.values = bench_.source.subspan(segment.first, segment.elements),
@@ -177,9 +178,11 @@ CodecsFigures measure_codecs(std::span<const float> tensor, const Codecs& codecs
                              const CodecsOptions& options, console::Progress& progress) {
   GW_CHECK(!tensor.empty());
   GW_CHECK(options.rounds > 0);
+  const kernel::HeldTarget held(options.target);
   Bench bench(tensor, payload_bytes_max(codecs, tensor.size(), options.threads), options.threads);
   std::vector<CodecWork> works;
   CodecsFigures figures;
+  figures.target = kernel::target_in_use();
 
   // Sizes and errors are no matter of time: they come from a round that warms everything up.
   for (const auto& codec : codecs) {

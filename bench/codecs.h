@@ -32,6 +32,7 @@ struct CodecFigures {
 };
 
 struct CodecsFigures {
+  std::string target;  // of the kernels, such as avx2
   double memcpy_gbps = 0;
   double read_gbps = 0;
   std::vector<CodecFigures> codecs;
@@ -40,6 +41,7 @@ struct CodecsFigures {
 struct CodecsOptions {
   std::size_t threads = 1;  // one encodes the tensor as one range; more share segments of it
   std::size_t rounds = 15;
+  std::string target;  // holds the kernels to it; empty: the best that the machine has
 };
 
 using Codecs = std::vector<std::unique_ptr<const Codec>>;
@@ -47,7 +49,8 @@ using Codecs = std::vector<std::unique_ptr<const Codec>>;
 // The number of steps that measure_codecs reports to its progress.
 std::size_t codecs_steps(const Codecs& codecs, const CodecsOptions& options);
 
-// The tensor has at least one element, and should be aligned to a page (see page_array.h).
+// The tensor has at least one element, and should be aligned to a page (see page_array.h). Throws
+// Error for a target that the machine does not have.
 CodecsFigures measure_codecs(std::span<const float> tensor, const Codecs& codecs,
                              const CodecsOptions& options, console::Progress& progress);
 

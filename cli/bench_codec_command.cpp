@@ -16,6 +16,7 @@
 #include "console/format.h"
 #include "console/json.h"
 #include "console/table.h"
+#include "gradwire/kernel/target.h"
 
 namespace gradwire::cli {
 namespace {
@@ -73,13 +74,10 @@ Json to_json(const bench::CodecsFigures& figures, std::size_t elements,
                       {"bits_per_element", codec.bits_per_element},
                       {"relative_error", codec.relative_error}});
   }
-  return {{"memcpy_gbps", figures.memcpy_gbps},
-          {"read_gbps", figures.read_gbps},
-          {"threads", options.bench.threads},
-          {"elements", elements},
-          {"input", options.source()},
-          {"rounds", options.bench.rounds},
-          {"codecs", codecs}};
+  return {{"target", figures.target},       {"memcpy_gbps", figures.memcpy_gbps},
+          {"read_gbps", figures.read_gbps}, {"threads", options.bench.threads},
+          {"elements", elements},           {"input", options.source()},
+          {"rounds", options.bench.rounds}, {"codecs", codecs}};
 }
 
 void print_table(const bench::CodecsFigures& figures, std::size_t elements,
@@ -106,10 +104,10 @@ void print_table(const bench::CodecsFigures& figures, std::size_t elements,
   fmt::print(
       console.out,
       "{}\n"
-      "{} elements ({}), {} thread{}, median of {} round{}.\n"
+      "{} elements ({}), target {}, {} thread{}, median of {} round{}.\n"
       "Speeds are GB of floats in a second, and their ratio to memcpy, which runs at {:.2f} GB/s\n"
       "here; reading alone runs at {:.2f} GB/s.\n",
-      table.text(), console::thousands(elements), options.source(), threads,
+      table.text(), console::thousands(elements), options.source(), figures.target, threads,
       threads == 1 ? "" : "s", rounds, rounds == 1 ? "" : "s", figures.memcpy_gbps,
       figures.read_gbps);
 }
@@ -148,6 +146,11 @@ void add_bench_codec_command(CLI::App& bench, const console::Console& console) {
       ->excludes(generate)
       ->type_name("FILE");
   add_threads_option(*command, options->bench.threads);
+  command
+      ->add_option(
+          "--target", options->bench.target,
+          "Hold the kernels to one of the machine's instruction sets: " + kernel::target_list())
+      ->type_name("NAME");
   add_count_option(*command, "--rounds", options->bench.rounds, kRoundsMax,
                    "Rounds, of which the median is taken");
   add_json_option(*command, options->json);

@@ -3,6 +3,7 @@
 #include "gradwire/codec/codec.h"
 #include "gradwire/file/tensor_file.h"
 #include "gradwire/file/test_directory.h"
+#include "gradwire/kernel/target.h"
 #include "gtest/gtest.h"
 
 namespace gradwire::cli {
@@ -27,8 +28,8 @@ TEST(BenchCodec, JsonHasTheYardsticksAndEveryCodecAskedFor) {
                                  "topk(1%) | natural | entropy"});
   ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
   const Json document = outcome.json();
-  EXPECT_EQ(fields(document), (Names{"memcpy_gbps", "read_gbps", "threads", "elements", "input",
-                                     "rounds", "codecs"}));
+  EXPECT_EQ(fields(document), (Names{"target", "memcpy_gbps", "read_gbps", "threads", "elements",
+                                     "input", "rounds", "codecs"}));
   expect_is_speed(document["memcpy_gbps"]);
   expect_is_speed(document["read_gbps"]);
   EXPECT_EQ(document["threads"], 1);
@@ -72,6 +73,27 @@ TEST(BenchCodec, SizeAndErrorAreThoseOfTheCodec) {
   EXPECT_EQ(codec("natural")["bits_per_element"], 9.0);
   EXPECT_LT(codec("natural")["relative_error"], 0.5);  // at most 1/2 of each element
   EXPECT_GT(codec("natural")["relative_error"], 0.1);
+}
+
+TEST(BenchCodec, TargetIsHeldAndDoesNotChangeTheError) {
+  const auto result = [](const std::string& target) {
+    Names call = {"--json", "--elements", "5000", "--codec", "qsgd(bits=4)"};
+    if (!target.empty()) call.insert(call.end(), {"--target", target});
+    return bench(call).json();
+  };
+  const Json best = result("");
+  const std::string list = kernel::target_list();
+  const std::string last = list.substr(list.rfind(' ') + 1);
+  const Json held = result(last);
+  EXPECT_EQ(held["target"], last);
+  EXPECT_EQ(held["codecs"][0]["relative_error"], best["codecs"][0]["relative_error"]);
+  EXPECT_EQ(result("")["target"], best["target"]);
+}
+
+TEST(BenchCodec, UnknownTargetIsRefusedWithTheList) {
+  const Outcome outcome = bench({"--elements", "100", "--target", "avx9"});
+  EXPECT_NE(outcome.exit_code, kDone);
+  EXPECT_NE(outcome.err.find(kernel::target_list()), std::string::npos) << outcome.err;
 }
 
 TEST(BenchCodec, ThreadsDoNotChangeTheError) {

@@ -84,6 +84,11 @@ void add_worker_options(CLI::App& app, launch::WorkerOptions& options) {
       ->transform(whole_number(1, kDeadlineSecondsMax))
       ->type_name("SECONDS")
       ->capture_default_str();
+  app.add_option("--codec-threads", options.codec_threads,
+                 "Threads of each worker that encode and decode [cores of the host over its "
+                 "workers]")
+      ->transform(whole_number(1, kThreadsMax))
+      ->type_name("N");
 }
 
 }  // namespace gradwire::cli

@@ -24,6 +24,7 @@ struct WorkerOptions {
   std::size_t streams = 1;  // of the transport tcp
   std::size_t deadline_seconds = 60;
   SecurityOptions security = {};
+  std::size_t codec_threads = 0;  // of each worker; 0: the cores of the host over its workers
 
   Topology topology() const { return topology_of(topology_name); }
   std::size_t server_rank() const { return server.value_or(0); }

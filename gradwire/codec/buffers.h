@@ -20,6 +20,7 @@ class GrowingBuffer {
     if (count > memory_.size()) memory_.resize(count);
     return std::span<T>(memory_).first(count);
   }
+  void grow_to(const GrowingBuffer& other) { get(other.memory_.size()); }
 
  private:
   std::vector<T> memory_;
@@ -33,6 +34,14 @@ struct Workspace::Buffers {
   GrowingBuffer<std::uint32_t> found;    // indices in one block
   GrowingBuffer<std::uint8_t> planes;    // symbols before or after entropy coding
   HuffmanTables huffman;
+
+  void grow_to(const Buffers& other) {
+    scales.grow_to(other.scales);
+    values.grow_to(other.values);
+    indices.grow_to(other.indices);
+    found.grow_to(other.found);
+    planes.grow_to(other.planes);
+  }
 };
 
 }  // namespace gradwire

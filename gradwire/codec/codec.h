@@ -23,6 +23,8 @@
 
 namespace gradwire {
 
+class ThreadPool;
+
 // Scale: the facts about a whole tensor that a codec needs before it can encode a range of it:
 // norms, thresholds, the kept elements. Filled by Codec::measure(). It keeps its memory from one
 // tensor to the next, so that steady work does not allocate. One tensor at a time; ranges of that
@@ -78,6 +80,9 @@ class Codec {
   // True if payloads are the plain 32-bit floats: nothing is rounded, left out or packed.
   virtual bool is_plain() const { return false; }
 
+  // True if payloads tell some elements only, and all others decode to zero.
+  virtual bool is_sparse() const { return false; }
+
   // True if the unsent part of any element is below a bound that does not depend on the values. An
   // error memory then stays bounded even where there is no guarantee.
   virtual bool bounds_unsent() const { return false; }
@@ -95,13 +100,19 @@ class Codec {
     return payload_bytes_max(elements, elements);
   }
 
-  virtual void measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const = 0;
+  // Fills the scale. With a pool, its threads share the work; the facts are the same.
+  void measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const;
+  virtual void measure(std::span<const float> tensor, const Rng& rng, Scale& scale,
+                       ThreadPool& pool) const = 0;
 
   // Another way to measure, if collects() is true, for tensors that are mostly zeros and are never
   // in memory as a whole: reset the scale, collect all ranges in the order of the elements, and
   // finish. The decoded values are the same.
   virtual bool collects() const { return false; }
   virtual void collect(TensorRange /*range*/, Scale& /*scale*/) const {}
+  // The same for what was collected in another scale, which was reset to the same tensor. So
+  // ranges can be collected on several threads.
+  virtual void collect(const Scale& /*collected*/, Scale& /*scale*/) const {}
   virtual void finish_collecting(Scale& /*scale*/) const {}
 
   // False if measure() does not read the tensor: a range can then be encoded before the rest of the
@@ -117,10 +128,21 @@ class Codec {
   virtual Encoded encode(const Scale& scale, TensorRange range, const Rng& rng,
                          std::span<std::byte> payload, Workspace& workspace) const = 0;
 
+  // The same, and writes C(x) to `rounded`, as decode() of the payload does, but without reading
+  // the payload back. `rounded` may be the memory of the range's values.
+  virtual Encoded encode_rounded(const Scale& scale, TensorRange range, const Rng& rng,
+                                 std::span<std::byte> payload, std::span<float> rounded,
+                                 Workspace& workspace) const = 0;
+
   // target = C(x), or target += weight * C(x). Returns an error, and leaves the target alone, if
   // the bytes are not a payload of target.size() elements.
   virtual Decoded<void> decode(std::span<const std::byte> payload, std::span<float> target,
                                Workspace& workspace) const = 0;
+  // The same as decode() if the target is zero everywhere. A sparse codec then writes little.
+  virtual Decoded<void> decode_to_zeros(std::span<const std::byte> payload, std::span<float> target,
+                                        Workspace& workspace) const {
+    return decode(payload, target, workspace);
+  }
   virtual Decoded<void> decode_add(std::span<const std::byte> payload, float weight,
                                    std::span<float> target, Workspace& workspace) const = 0;
 

@@ -44,6 +44,27 @@ TEST(Cuts, DecodedValuesDoNotDependOnThem) {
   }
 }
 
+TEST(Cuts, RoundedValuesAreTheDecodedOnes) {
+  for (const std::string& spec : tested_specs()) {
+    for (const std::size_t n : {1ul, 513ul, 40000ul}) {
+      SCOPED_TRACE(spec + ", " + std::to_string(n) + " elements");
+      CodecTest test(spec);
+      std::vector<float> tensor = heavy_tailed(n, n);
+      const Rng rng{.seed = 5, .step = n, .rank = 2};
+      const std::vector<float> decoded = test.round_trip(tensor, rng);
+      test.codec->measure(tensor, rng, test.scale);
+      const TensorRange all{.values = tensor, .first = 0};
+      const std::vector<std::byte> payload = test.encode(all, rng);
+      std::vector<std::byte> room(test.codec->payload_bytes_max(n));
+      const Encoded encoded = test.codec->encode_rounded(test.scale, all, rng, room, tensor,
+                                                         test.workspace);  // in place
+      room.resize(encoded.bytes);
+      EXPECT_EQ(room, payload);
+      expect_same_bits(tensor, decoded);
+    }
+  }
+}
+
 TEST(Cuts, RanksAndStepsDrawTheirOwnNumbers) {
   const std::vector<float> tensor = gaussian(1000, 1);
   for (const char* spec : {"natural", "qsgd(bits=4)", "randk(10%)", "fp16", "terngrad"}) {

@@ -8,6 +8,7 @@
 #include "gradwire/codec/scale_facts.h"
 #include "gradwire/codec/selection.h"
 #include "gradwire/core/bytes.h"
+#include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 #include "gradwire/kernel/select.h"
 
@@ -40,10 +41,11 @@ std::size_t DenseCodec::bucket_elements() const { return coder_.quantiser().buck
 
 std::size_t DenseCodec::payload_bytes_max(std::size_t range_elements,
                                           std::size_t /*tensor_elements*/) const {
-  return coder_.bytes_max(range_elements);
+  return coder_.bytes_max(range_elements, 0);  // ranges start at buckets
 }
 
-void DenseCodec::measure(std::span<const float> tensor, const Rng& /*rng*/, Scale& scale) const {
+void DenseCodec::measure(std::span<const float> tensor, const Rng& /*rng*/, Scale& scale,
+                         ThreadPool& /*pool*/) const {
   scale.reset(tensor.size());
   coder_.quantiser().measure(tensor, scale.facts());
 }
@@ -55,6 +57,12 @@ std::optional<std::size_t> DenseCodec::summable_from() const {
 
 Encoded DenseCodec::encode(const Scale& scale, TensorRange range, const Rng& rng,
                            std::span<std::byte> payload, Workspace& workspace) const {
+  return encode_rounded(scale, range, rng, payload, {}, workspace);
+}
+
+Encoded DenseCodec::encode_rounded(const Scale& scale, TensorRange range, const Rng& rng,
+                                   std::span<std::byte> payload, std::span<float> rounded,
+                                   Workspace& workspace) const {
   const std::size_t tensor_elements = scale.facts().tensor_elements;
   check_measured(range, tensor_elements);
   const bool is_cut_at_buckets = range.first % bucket_elements() == 0 &&
@@ -69,7 +77,7 @@ Encoded DenseCodec::encode(const Scale& scale, TensorRange range, const Rng& rng
   check_room(payload.size(), payload_bytes_max(range.values.size(), tensor_elements));
   const Slice slice{
       .values = range.values, .begin = 0, .count = range.values.size(), .position = range.first};
-  return coder_.encode(slice, scale.facts(), rng, payload, workspace);
+  return coder_.encode(slice, scale.facts(), rng, payload, workspace, rounded);
 }
 
 Decoded<void> DenseCodec::decode(std::span<const std::byte> payload, std::span<float> target,
@@ -113,14 +121,22 @@ std::size_t SparseCodec::payload_bytes_max(std::size_t range_elements,
   return kHeadBytes + indices + coder_.bytes_max(kept);
 }
 
-void SparseCodec::measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const {
+void SparseCodec::measure(std::span<const float> tensor, const Rng& rng, Scale& scale,
+                          ThreadPool& pool) const {
   scale.reset(tensor.size());
-  sparsifier_->select(tensor, rng, scale.facts());
+  sparsifier_->select(tensor, rng, scale.facts(), pool);
   measure_kept(scale.facts());
 }
 
 void SparseCodec::collect(TensorRange range, Scale& scale) const {
-  append_all_above(range, 0, scale.facts());
+  append_all_above(range, 0, scale.facts().indices, scale.facts().values);
+}
+
+void SparseCodec::collect(const Scale& collected, Scale& scale) const {
+  const Scale::Facts& more = collected.facts();
+  Scale::Facts& all = scale.facts();
+  all.indices.insert(all.indices.end(), more.indices.begin(), more.indices.end());
+  all.values.insert(all.values.end(), more.values.begin(), more.values.end());
 }
 
 void SparseCodec::finish_collecting(Scale& scale) const {
@@ -169,6 +185,15 @@ Encoded SparseCodec::encode(const Scale& scale, TensorRange range, const Rng& rn
   return {.bytes = bytes + values.bytes, .finite = facts.finite};
 }
 
+// What is kept is little: reading it back costs next to nothing.
+Encoded SparseCodec::encode_rounded(const Scale& scale, TensorRange range, const Rng& rng,
+                                    std::span<std::byte> payload, std::span<float> rounded,
+                                    Workspace& workspace) const {
+  const Encoded encoded = encode(scale, range, rng, payload, workspace);
+  GW_CHECK(decode(payload.first(encoded.bytes), rounded, workspace).has_value());
+  return encoded;
+}
+
 Decoded<std::size_t> SparseCodec::decode_indices(std::span<const std::byte> bytes,
                                                  std::size_t range_elements,
                                                  std::span<std::uint32_t> indices,
@@ -185,7 +210,7 @@ Decoded<std::size_t> SparseCodec::decode_indices(std::span<const std::byte> byte
   for (std::size_t first = 0; first < range_elements; first += kernel::kBlockElements) {
     const std::size_t count = std::min(kernel::kBlockElements, range_elements - first);
     const std::size_t more = kernel::select_drawn(draws.advanced(first), last, count,
-                                                  static_cast<std::uint32_t>(first), found);
+                                                  static_cast<std::uint32_t>(first), found, {});
     if (more > indices.size() - kept) {
       return Unexpected{DecodeError{"more indices than values", 0}};
     }
@@ -232,12 +257,24 @@ Decoded<void> SparseCodec::decode(std::span<const std::byte> payload, std::span<
                                   Workspace& workspace) const {
   const auto kept = decode_kept(payload, target.size(), workspace);
   if (!kept) return Unexpected{kept.error()};
-  std::fill(target.begin(), target.end(),
-            kept->poisoned ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
-  for (std::size_t i = 0; i < kept->indices.size(); ++i) {
-    target[kept->indices[i]] = kept->values[i];
-  }
+  std::fill(target.begin(), target.end(), 0.0f);
+  write(*kept, target);
   return {};
+}
+
+Decoded<void> SparseCodec::decode_to_zeros(std::span<const std::byte> payload,
+                                           std::span<float> target, Workspace& workspace) const {
+  const auto kept = decode_kept(payload, target.size(), workspace);
+  if (!kept) return Unexpected{kept.error()};
+  write(*kept, target);
+  return {};
+}
+
+void SparseCodec::write(const Kept& kept, std::span<float> target) {
+  if (kept.poisoned) {
+    std::fill(target.begin(), target.end(), std::numeric_limits<float>::quiet_NaN());
+  }
+  for (std::size_t i = 0; i < kept.indices.size(); ++i) target[kept.indices[i]] = kept.values[i];
 }
 
 Decoded<void> SparseCodec::decode_add(std::span<const std::byte> payload, float weight,

@@ -27,14 +27,20 @@ std::size_t group_size(std::size_t group, std::size_t count) {
 
 // --- Bits, a word of 64 at a time ---
 
-std::uint64_t load_bits(const std::uint8_t* bits, std::size_t count) {
+// Replaces every word by body(word). Bits behind the last one become zero.
+template <class Body>
+void replace_words(std::size_t count, std::uint8_t* bits, Body body) {
+  for (; count >= 64; count -= 64, bits += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, bits, 8);
+    word = body(word);
+    std::memcpy(bits, &word, 8);
+  }
+  if (count == 0) return;
+  const std::uint64_t mask = (std::uint64_t{1} << count) - 1;
   std::uint64_t word = 0;
   std::memcpy(&word, bits, (count + 7) / 8);
-  return count < 64 ? word & ((std::uint64_t{1} << count) - 1) : word;
-}
-
-void store_bits(std::uint64_t word, std::size_t count, std::uint8_t* bits) {
-  if (count < 64) word &= (std::uint64_t{1} << count) - 1;
+  word = body(word & mask) & mask;
   std::memcpy(bits, &word, (count + 7) / 8);
 }
 
@@ -44,23 +50,19 @@ std::uint64_t expected_behind(std::uint64_t bits) {
 }
 
 void make_differences(std::size_t count, std::uint8_t* bits) {
-  std::uint64_t expected = 0;
-  for (std::size_t first = 0; first < count; first += 64) {
-    const std::size_t n = std::min<std::size_t>(64, count - first);
-    const std::uint64_t word = load_bits(bits + first / 8, n);
-    store_bits(word ^ expected, n, bits + first / 8);
+  replace_words(count, bits, [expected = std::uint64_t{0}](std::uint64_t word) mutable {
+    const std::uint64_t difference = word ^ expected;
     expected = expected_behind(word);
-  }
+    return difference;
+  });
 }
 
 void undo_differences(std::size_t count, std::uint8_t* bits) {
-  std::uint64_t expected = 0;
-  for (std::size_t first = 0; first < count; first += 64) {
-    const std::size_t n = std::min<std::size_t>(64, count - first);
-    const std::uint64_t word = load_bits(bits + first / 8, n) ^ expected;
-    store_bits(word, n, bits + first / 8);
+  replace_words(count, bits, [expected = std::uint64_t{0}](std::uint64_t difference) mutable {
+    const std::uint64_t word = difference ^ expected;
     expected = expected_behind(word);
-  }
+    return word;
+  });
 }
 
 }  // namespace

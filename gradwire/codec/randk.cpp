@@ -36,11 +36,10 @@ class RandK final : public Sparsifier {
   bool shares_indices() const override { return shared_seed_; }
 
   // Every element draws a random number; those with the k lowest are kept.
-  void select(std::span<const float> tensor, const Rng& rng, Scale::Facts& facts) const override {
+  void select(std::span<const float> tensor, const Rng& rng, Scale::Facts& facts,
+              ThreadPool& pool) const override {
     check_length(tensor.size(), "randk");
     const std::size_t k = kept_max(tensor.size());
-    facts.finite = kernel::is_finite_magnitude(kernel::largest_magnitude(tensor));
-    facts.poisoned = !facts.finite;  // which elements were bad is lost with their indices
     facts.draws = (shared_seed_ ? rng.shared() : rng).stream(kSparsifierStage, 0);
     facts.indices.clear();
     facts.values.clear();
@@ -50,36 +49,52 @@ class RandK final : public Sparsifier {
     double hoped_for = static_cast<double>(k) + 5 * std::sqrt(static_cast<double>(k)) + 16;
     do {
       const double last = std::min(hoped_for / n, 1.0) * 0x1p32 - 1;
-      select_up_to(static_cast<std::uint32_t>(last), tensor.size(), facts);
+      facts.finite =
+          find_kept(tensor, facts, pool, [&](TensorRange range, auto& indices, auto& values) {
+            return append_drawn(range, facts.draws, static_cast<std::uint32_t>(last), indices,
+                                values);
+          });
       hoped_for *= 2;
     } while (facts.indices.size() < k);
-
-    resize_amply(facts.scratch, facts.indices.size());
-    std::transform(facts.indices.begin(), facts.indices.end(), facts.scratch.begin(),
-                   [&](std::uint32_t index) { return facts.draws.at(index); });
-    const auto last = facts.scratch.begin() + static_cast<std::ptrdiff_t>(k - 1);
-    std::nth_element(facts.scratch.begin(), last, facts.scratch.end());
-    facts.last_draw = *last;
-    resize_amply(facts.values, facts.indices.size());
-    filter(facts,
-           [&](std::uint32_t index, float) { return facts.draws.at(index) <= facts.last_draw; });
+    facts.poisoned = !facts.finite;  // which elements were bad is lost with their indices
+    keep_lowest(k, facts);
     const auto factor = static_cast<float>(n / static_cast<double>(k));
     constexpr float kMost = std::numeric_limits<float>::max();
-    std::transform(
-        facts.indices.begin(), facts.indices.end(), facts.values.begin(),
-        [&](std::uint32_t index) { return std::clamp(tensor[index] * factor, -kMost, kMost); });
+    for (float& value : facts.values) value = std::clamp(value * factor, -kMost, kMost);
   }
 
  private:
-  static void select_up_to(std::uint32_t last, std::size_t elements, Scale::Facts& facts) {
+  // Appends the elements of a range that draw a number up to `last`. Memory is read once: a block
+  // is in the cache while it is looked through for values that are not finite.
+  static bool append_drawn(TensorRange range, RandomStream draws, std::uint32_t last,
+                           std::vector<std::uint32_t>& kept_indices,
+                           std::vector<float>& kept_values) {
     std::size_t kept = 0;
-    for (std::size_t first = 0; first < elements; first += kernel::kBlockElements) {
-      const std::size_t count = std::min(kernel::kBlockElements, elements - first);
-      kept += kernel::select_drawn(facts.draws.advanced(first), last, count,
-                                   static_cast<std::uint32_t>(first),
-                                   room_behind(facts.indices, kept, count + kernel::kSelectRoom));
-    }
-    facts.indices.resize(kept);
+    bool finite = true;
+    kernel::for_blocks(range.values, [&](std::size_t offset, std::span<const float> block,
+                                         const kernel::Ahead& ahead) {
+      finite = kernel::is_finite_magnitude(kernel::largest_magnitude(block)) && finite;
+      const std::size_t first = range.first + offset;
+      const auto indices = room_behind(kept_indices, kept, block.size() + kernel::kSelectRoom);
+      const std::size_t found =
+          kernel::select_drawn(draws.advanced(first), last, block.size(),
+                               static_cast<std::uint32_t>(first), indices, ahead);
+      const auto values = room_behind(kept_values, kept, found);
+      for (std::size_t i = 0; i < found; ++i) values[i] = block[indices[i] - first];
+      kept += found;
+    });
+    kept_indices.resize(kept);
+    kept_values.resize(kept);
+    return finite;
+  }
+
+  // Those with the k lowest numbers.
+  static void keep_lowest(std::size_t k, Scale::Facts& facts) {
+    const std::size_t found = facts.indices.size();
+    const auto draw = [&](std::size_t i) { return facts.draws.at(facts.indices[i]); };
+    facts.last_draw = kth_largest(found, draw, found - k + 1, 0, facts.scratch);
+    filter(facts,
+           [&](std::uint32_t index, float) { return facts.draws.at(index) <= facts.last_draw; });
   }
 
   double share_;

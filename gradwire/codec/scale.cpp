@@ -1,5 +1,6 @@
 #include "gradwire/codec/codec.h"
 #include "gradwire/codec/scale_facts.h"
+#include "gradwire/core/thread_pool.h"
 
 namespace gradwire {
 
@@ -18,5 +19,10 @@ void Scale::reset(std::size_t elements) {
 }
 
 bool Scale::is_finite() const { return facts_->finite; }
+
+void Codec::measure(std::span<const float> tensor, const Rng& rng, Scale& scale) const {
+  ThreadPool this_thread(1);
+  measure(tensor, rng, scale, this_thread);
+}
 
 }  // namespace gradwire

@@ -18,15 +18,24 @@ struct Scale::Facts {
 
   std::vector<std::uint8_t> signs;  // sign: all of them, so that the tensor is read only once
 
-  // Sparsifiers: the kept elements.
+  // Sparsifiers: the kept elements. While several threads look for them, each share of the tensor
+  // has a list of its own.
   std::vector<std::uint32_t> indices;
   std::vector<float> values;
+  struct Share {
+    std::vector<std::uint32_t> indices;
+    std::vector<float> values;
+    bool finite = true;
+  };
+  std::vector<Share> shares;
 
   // randk: element j is kept if draws.at(j) <= last_draw.
   RandomStream draws;
   std::uint32_t last_draw = 0;
 
-  std::vector<std::uint32_t> scratch;  // of measure() itself
+  // Of measure() itself.
+  std::vector<std::uint32_t> sample;
+  std::vector<std::uint32_t> scratch;
 };
 
 }  // namespace gradwire

@@ -21,20 +21,37 @@ void check_length(std::size_t elements, std::string_view stage) {
               std::to_string(elements) + ": cut the tensor before");
 }
 
-void append_all_above(TensorRange range, std::uint32_t threshold, Scale::Facts& facts) {
+bool join_shares(Scale::Facts& facts) {
   std::size_t kept = facts.indices.size();
+  bool finite = true;
+  for (const Scale::Facts::Share& share : facts.shares) {
+    const auto indices = room_behind(facts.indices, kept, share.indices.size());
+    const auto values = room_behind(facts.values, kept, share.values.size());
+    std::ranges::copy(share.indices, indices.begin());
+    std::ranges::copy(share.values, values.begin());
+    kept += share.indices.size();
+    finite = finite && share.finite;
+  }
+  facts.indices.resize(kept);
+  facts.values.resize(kept);
+  return finite;
+}
+
+void append_all_above(TensorRange range, std::uint32_t threshold,
+                      std::vector<std::uint32_t>& kept_indices, std::vector<float>& kept_values) {
+  std::size_t kept = kept_indices.size();
   kernel::for_blocks(range.values, [&](std::size_t first, std::span<const float> block,
                                        const kernel::Ahead& ahead) {
     const std::size_t room = block.size() + kernel::kSelectRoom;
-    const auto indices = room_behind(facts.indices, kept, room);
+    const auto indices = room_behind(kept_indices, kept, room);
     const std::size_t found = kernel::select_above(
         block, threshold, static_cast<std::uint32_t>(range.first + first), indices, ahead);
-    const auto values = room_behind(facts.values, kept, found);
+    const auto values = room_behind(kept_values, kept, found);
     for (std::size_t i = 0; i < found; ++i) values[i] = range.values[indices[i] - range.first];
     kept += found;
   });
-  facts.indices.resize(kept);
-  facts.values.resize(kept);
+  kept_indices.resize(kept);
+  kept_values.resize(kept);
 }
 
 }  // namespace gradwire

@@ -26,8 +26,10 @@ class Sparsifier {
   // kept_max(elements) elements.
   virtual Guarantee guarantee(std::size_t elements, const Guarantee& values) const = 0;
 
-  // Finds the kept elements, and whether the tensor is poisoned or not finite.
-  virtual void select(std::span<const float> tensor, const Rng& rng, Scale::Facts& facts) const = 0;
+  // Finds the kept elements, and whether the tensor is poisoned or not finite, on all threads of
+  // the pool.
+  virtual void select(std::span<const float> tensor, const Rng& rng, Scale::Facts& facts,
+                      ThreadPool& pool) const = 0;
 
   // True if zeros are kept last, if at all. Then the kept elements can be selected from a list of
   // all elements that are not zero, which is in the facts already.

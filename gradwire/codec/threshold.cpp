@@ -22,9 +22,10 @@ class Threshold final : public Sparsifier {
   // By the threshold.
   bool bounds_unsent() const override { return true; }
 
-  void select(std::span<const float> tensor, const Rng&, Scale::Facts& facts) const override {
+  void select(std::span<const float> tensor, const Rng&, Scale::Facts& facts,
+              ThreadPool& pool) const override {
     check_length(tensor.size(), "threshold");
-    select_all_above(tensor, least_magnitude() - 1, facts);
+    select_all_above(tensor, least_magnitude() - 1, facts, pool);
     look_for_bad(facts);
   }
 

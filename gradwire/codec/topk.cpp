@@ -12,29 +12,11 @@ namespace {
 
 constexpr std::uint32_t kLargestFinite = 0x7f7fffffu;
 
-// The k-th largest of the magnitudes, none of which is below `least`. Counting by their upper bits
-// first leaves few to sort. Changes the order of the magnitudes.
-std::uint32_t kth_largest(std::span<std::uint32_t> magnitudes, std::size_t k, std::uint32_t least) {
-  constexpr std::size_t kBins = 4096;
-  std::uint32_t counts[kBins] = {};
-  const std::uint32_t span = *std::max_element(magnitudes.begin(), magnitudes.end()) - least;
-  const int shift = std::max(0, static_cast<int>(std::bit_width(span)) - 12);
-  for (const std::uint32_t bits : magnitudes) ++counts[(bits - least) >> shift];
-  std::size_t bin = kBins - 1;
-  for (; counts[bin] < k; --bin) k -= counts[bin];
-  const auto end = std::partition(magnitudes.begin(), magnitudes.end(), [&](std::uint32_t bits) {
-    return (bits - least) >> shift == bin;
-  });
-  const auto kth = magnitudes.begin() + static_cast<std::ptrdiff_t>(k - 1);
-  std::nth_element(magnitudes.begin(), kth, end, std::greater<>());
-  return *kth;
-}
-
 // A threshold that, going by a sample, somewhat more than k of the elements are above.
 class ThresholdSample {
  public:
-  ThresholdSample(std::span<const float> tensor, std::size_t k, std::vector<std::uint32_t>& memory)
-      : sample_(memory) {
+  ThresholdSample(std::span<const float> tensor, std::size_t k, Scale::Facts& facts)
+      : sample_(facts.sample), scratch_(facts.scratch) {
     // Eight neighbours share a cache line, and its price. Of a small tensor, too, only a small part
     // is looked at: going to random places costs far more than reading in order.
     constexpr std::size_t kSampleMax = 16384;
@@ -59,13 +41,15 @@ class ThresholdSample {
   // always found.
   std::uint32_t next() {
     if (rank_ >= sample_.size()) return 0;
-    const std::uint32_t threshold = std::min(kth_largest(sample_, rank_ + 1, 0), kLargestFinite);
+    const std::uint32_t threshold = kth_largest(
+        sample_.size(), [this](std::size_t i) { return sample_[i]; }, rank_ + 1, 0, scratch_);
     rank_ = 4 * rank_;
-    return threshold;
+    return std::min(threshold, kLargestFinite);
   }
 
  private:
   std::vector<std::uint32_t>& sample_;
+  std::vector<std::uint32_t>& scratch_;
   std::size_t rank_;
 };
 
@@ -95,17 +79,18 @@ class TopK final : public Sparsifier {
   }
 
   // Exact; among equal magnitudes the lower index is kept.
-  void select(std::span<const float> tensor, const Rng&, Scale::Facts& facts) const override {
+  void select(std::span<const float> tensor, const Rng&, Scale::Facts& facts,
+              ThreadPool& pool) const override {
     check_length(tensor.size(), "topk");
     const std::size_t k = kept_max(tensor.size());
     facts.indices.clear();
     facts.values.clear();
     if (k == 0) return;
-    ThresholdSample sample(tensor, k, facts.scratch);
+    ThresholdSample sample(tensor, k, facts);
     std::uint32_t threshold = 0;
     do {
       threshold = sample.next();
-      select_all_above(tensor, threshold, facts);
+      select_all_above(tensor, threshold, facts, pool);
     } while (facts.indices.size() < k && threshold > 0);
 
     look_for_bad(k, facts);
@@ -134,10 +119,9 @@ class TopK final : public Sparsifier {
   }
 
   static void keep_largest(std::size_t k, std::uint32_t threshold, Scale::Facts& facts) {
-    std::vector<std::uint32_t>& magnitudes = facts.scratch;
-    resize_amply(magnitudes, facts.values.size());
-    std::transform(facts.values.begin(), facts.values.end(), magnitudes.begin(), magnitude);
-    const std::uint32_t least = kth_largest(magnitudes, k, threshold);
+    const std::uint32_t least = kth_largest(
+        facts.values.size(), [&](std::size_t i) { return magnitude(facts.values[i]); }, k,
+        threshold, facts.scratch);
     std::size_t ties_left = k - static_cast<std::size_t>(std::count_if(
                                     facts.values.begin(), facts.values.end(),
                                     [least](float value) { return magnitude(value) > least; }));

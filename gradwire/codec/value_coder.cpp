@@ -36,18 +36,21 @@ ValueCoder::Layout ValueCoder::layout(std::size_t phase, std::size_t count) cons
   return layout;
 }
 
-std::size_t ValueCoder::bytes_max(std::size_t count) const {
+std::size_t ValueCoder::bytes_max(std::size_t count, std::size_t phase) const {
   if (count == 0) return 0;
-  const std::size_t bytes = layout(quantiser_->bucket_elements() - 1, count).fixed_bytes;
+  const std::size_t bytes = layout(phase, count).fixed_bytes;
   return entropy_ ? bytes + entropy_bytes_max(quantiser_->planes(), count) : bytes;
 }
 
 Encoded ValueCoder::encode(const Slice& slice, const Scale::Facts& facts, const Rng& rng,
-                           std::span<std::byte> payload, Workspace& workspace) const {
+                           std::span<std::byte> payload, Workspace& workspace,
+                           std::span<float> rounded) const {
   if (slice.count == 0) return {};
-  GW_CHECK(payload.size() >= bytes_max(slice.count));
+  GW_CHECK(rounded.empty() || rounded.size() == slice.count);
+  const std::size_t phase = slice.begin % quantiser_->bucket_elements();
+  GW_CHECK(payload.size() >= bytes_max(slice.count, phase));
   Workspace::Buffers& buffers = workspace.buffers();
-  const Layout layout = this->layout(slice.begin % quantiser_->bucket_elements(), slice.count);
+  const Layout layout = this->layout(phase, slice.count);
   const auto planes = quantiser_->planes();
   const auto scales = buffers.scales.get(layout.scales);
   const RandomStream random = rng.stream(kQuantiserStage, slice.position + slice.begin);
@@ -78,6 +81,12 @@ Encoded ValueCoder::encode(const Slice& slice, const Scale::Facts& facts, const 
                                            .random = random.advanced(offset),
                                            .ahead = ahead};
         encoded.finite &= quantiser_->encode(block, buffers.block);
+        if (!rounded.empty()) {  // packing and entropy coding lose nothing, but change the block
+          quantiser_->decode(buffers.block, {.first = phase + offset,
+                                             .scales = scales,
+                                             .target = rounded.subspan(offset, values.size()),
+                                             .ahead = {}});
+        }
         if (!entropy) {
           for (std::size_t p = 0; p < planes.size(); ++p) put_plane(p, values.size());
           return;

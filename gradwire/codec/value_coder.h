@@ -30,11 +30,18 @@ class ValueCoder {
            quantiser_->planes().front().kind == Plane::Kind::floats;
   }
 
-  // Any `count` values, wherever in their bucket the first one lies.
-  std::size_t bytes_max(std::size_t count) const;
+  // Any `count` values, wherever in their bucket the first one lies, or as element `phase` of it.
+  // Exact without entropy coding, if the phase is given.
+  std::size_t bytes_max(std::size_t count) const {
+    return bytes_max(count, quantiser_->bucket_elements() - 1);
+  }
+  std::size_t bytes_max(std::size_t count, std::size_t phase) const;
 
+  // Writes the values as they will be decoded to `rounded`, unless it is empty. It may be the
+  // memory of the slice.
   Encoded encode(const Slice& slice, const Scale::Facts& facts, const Rng& rng,
-                 std::span<std::byte> payload, Workspace& workspace) const;
+                 std::span<std::byte> payload, Workspace& workspace,
+                 std::span<float> rounded = {}) const;
 
   // The first value is element `phase` of its bucket.
   Decoded<void> decode(std::span<const std::byte> payload, std::size_t phase,

@@ -9,4 +9,6 @@ Workspace::~Workspace() = default;
 Workspace::Workspace(Workspace&&) noexcept = default;
 Workspace& Workspace::operator=(Workspace&&) noexcept = default;
 
+void Workspace::grow_to(const Workspace& other) { buffers_->grow_to(*other.buffers_); }
+
 }  // namespace gradwire

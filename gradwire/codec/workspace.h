@@ -13,6 +13,9 @@ class Workspace {
   Workspace(Workspace&&) noexcept;
   Workspace& operator=(Workspace&&) noexcept;
 
+  // Takes as much memory as another one has: work that the other one did needs no more then.
+  void grow_to(const Workspace& other);
+
   struct Buffers;  // what codecs see: buffers.h
   Buffers& buffers() { return *buffers_; }
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "gradwire/core/bytes.h"
 #include "gradwire/core/check.h"
@@ -89,8 +90,17 @@ Agreement::Agreement(Transport& transport, Presence& presence)
   }
 }
 
-void Agreement::compare(const std::vector<Fact>& facts) {
-  const auto differs = exchange(facts);
+void Agreement::compare(const std::vector<Fact>& facts) { refuse_if(exchange(facts)); }
+
+std::vector<std::string> Agreement::compare(std::vector<Fact> facts, const std::string& word) {
+  facts.push_back({"word", word});
+  std::vector<std::string> words(peers_.size());
+  words[transport_.rank()] = shortened(word);
+  refuse_if(exchange(facts, &words));
+  return words;
+}
+
+void Agreement::refuse_if(const std::optional<std::string>& differs) {
   if (!differs) return;
   // Nobody goes before all know: a rank that ends at once must not look like the cause.
   try {
@@ -100,7 +110,8 @@ void Agreement::compare(const std::vector<Fact>& facts) {
   throw StartError(*differs);
 }
 
-std::optional<std::string> Agreement::exchange(const std::vector<Fact>& facts) {
+std::optional<std::string> Agreement::exchange(const std::vector<Fact>& facts,
+                                               std::vector<std::string>* words) {
   write(facts, out_);
   for (Peer& peer : peers_) {
     if (!peer.receive) continue;
@@ -113,8 +124,11 @@ std::optional<std::string> Agreement::exchange(const std::vector<Fact>& facts) {
     if (!peer.receive) continue;
     presence_.await(*peer.receive);
     presence_.heard(rank);
-    const auto theirs = read(peer.in);
+    auto theirs = read(peer.in);
     if (!theirs) presence_.fail(rank, "what it sent to be compared cannot be read");
+    if (words != nullptr && theirs->size() == facts.size()) {
+      (*words)[rank] = std::exchange(theirs->back().value, shortened(facts.back().value));
+    }
     const auto differs = difference(*theirs, facts);
     if (differs && !first_difference) {
       first_difference =

@@ -28,12 +28,18 @@ class Agreement {
   // so it is a barrier, too.
   void compare(const std::vector<Fact>& facts);
 
+  // The same, and every rank tells the others a word that may differ. Returns the words, by rank.
+  std::vector<std::string> compare(std::vector<Fact> facts, const std::string& word);
+
   static constexpr std::size_t kMessageBytes = 4096;
   using Message = std::array<std::byte, kMessageBytes>;
 
  private:
-  // The first difference, in words.
-  std::optional<std::string> exchange(const std::vector<Fact>& facts);
+  // The first difference, in words. With `words`, the last fact is not compared: words gets its
+  // value, by rank.
+  std::optional<std::string> exchange(const std::vector<Fact>& facts,
+                                      std::vector<std::string>* words = nullptr);
+  void refuse_if(const std::optional<std::string>& differs);
 
   struct Peer {
     Message in{};

@@ -18,14 +18,17 @@ constexpr std::uint64_t kWarmUpSteps = 4, kSteps = 6;
 // Allocations of all ranks while they take some steps, after some others.
 std::size_t allocations_in_steps(const MakeTransport& make_transport,
                                  const std::vector<TensorSize>& shapes, const char* spec,
-                                 Topology topology) {
+                                 Topology topology, std::size_t codec_threads = 1) {
   std::barrier all_are_here(kRanks);
   std::atomic<std::size_t> before = 0, after = 0;
-  run_communicators(kRanks, make_transport, {.run = 7}, [&](Communicator& communicator) {
+  const CommunicatorOptions options{.run = 7, .codec_threads = codec_threads};
+  run_communicators(kRanks, make_transport, options, [&](Communicator& communicator) {
     RankTensors tensors(communicator.rank(), shapes);
     const auto exchange =
         make_exchange(communicator, shapes,
-                      {.up = make_codec(spec), .topology = topology, .segment_elements_max = 4096});
+                      {.up = make_codec(spec),
+                       .topology = topology,
+                       .segment_elements_max = codec_threads > 1 ? std::size_t{1} << 18 : 4096});
     const auto run = [&](std::uint64_t first, std::uint64_t count) {
       for (std::uint64_t step = first; step < first + count; ++step) {
         exchange->run(tensors.call(step));
@@ -90,6 +93,20 @@ TEST(ExchangeAllocation, ThreadsOverTcpDoNotAllocateAfterWarmUp) {
 TEST(ExchangeAllocation, ThreadsOverTcpWithTlsDoNotAllocateAfterWarmUp) {
   const SecurityOptions security{.secret = Secret::random()};
   expect_no_allocations([&] { return std::make_unique<TcpWorld>(security); });
+}
+
+TEST(ExchangeAllocation, ThreadsDoNotAllocateWhenSeveralEncode) {
+  if (GW_ALLOCATOR_IS_TAKEN) GTEST_SKIP() << "a sanitizer counts allocations by itself";
+  const std::vector<TensorSize> shapes = {{"large", 300'000}, {"middle", 140'000}, {"small", 100}};
+  for (const Topology topology : {Topology::scatter, Topology::gather, Topology::ring}) {
+    for (const char* spec : {"none", "qsgd(bits=4)", "natural | entropy", "topk(5%)"}) {
+      if (topology == Topology::ring && std::string_view(spec) == "topk(5%)") continue;  // biased
+      InProcessWorld world(kRanks);
+      const MakeTransport make_transport = [&](std::size_t rank) { return world.join(rank); };
+      EXPECT_EQ(allocations_in_steps(make_transport, shapes, spec, topology, 2), 0u)
+          << name(topology) << ' ' << spec;
+    }
+  }
 }
 
 }  // namespace

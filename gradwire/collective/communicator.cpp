@@ -1,11 +1,17 @@
 #include "gradwire/collective/communicator.h"
 
+#include <algorithm>
+#include <fstream>
+
 #include "gradwire/collective/progress.h"
+#include "gradwire/core/machine_threads.h"
 #include "gradwire/version.h"
 #include "gradwire/wire/frame.h"
 
 namespace gradwire {
 namespace {
+
+constexpr std::size_t kCodecThreadsMax = 1024;
 
 std::unique_ptr<Transport> checked(std::unique_ptr<Transport> transport,
                                    const CommunicatorOptions& options) {
@@ -14,7 +20,19 @@ std::unique_ptr<Transport> checked(std::unique_ptr<Transport> transport,
     throw Error("a peer timeout of " + std::to_string(options.peer_timeout.count()) +
                 " ms leaves peers no time to answer: take seconds");
   }
+  if (options.codec_threads > kCodecThreadsMax) {
+    throw Error(std::to_string(options.codec_threads) + " codec threads are too many: take " +
+                std::to_string(kCodecThreadsMax) + " or fewer");
+  }
   return transport;
+}
+
+// What tells this machine's cores from those of other machines: ranks in containers or network
+// namespaces of one machine share them, whatever their host names are.
+std::string machine_id() {
+  std::string id;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
+  return id;
 }
 
 }  // namespace
@@ -27,7 +45,12 @@ Communicator::Communicator(std::unique_ptr<Transport> transport, const Communica
       {"number of ranks", std::to_string(size())},
       {"run", std::to_string(options.run)},
   };
-  impl_->call([&](PeerLinks& links) { links.agreement.compare(facts); });
+  impl_->call([&](PeerLinks& links) {
+    const std::vector<std::string> machines = links.agreement.compare(facts, machine_id());
+    const auto ranks_here = static_cast<std::size_t>(std::ranges::count(machines, machine_id()));
+    const std::size_t share = std::max<std::size_t>(1, machine_threads() / ranks_here);
+    impl_->start_threads(options.codec_threads > 0 ? options.codec_threads : share);
+  });
 }
 
 Communicator::~Communicator() = default;
@@ -39,6 +62,8 @@ const char* Communicator::transport_name() const { return impl_->transport().nam
 std::string Communicator::address(std::size_t rank) const {
   return impl_->transport().address(rank);
 }
+
+std::size_t Communicator::codec_threads() const { return impl_->threads().count(); }
 
 void Communicator::allreduce(std::span<float> values) {
   impl_->call([values](PeerLinks& links) { links.transport.allreduce(values); });

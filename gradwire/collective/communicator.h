@@ -20,6 +20,10 @@ namespace gradwire {
 struct CommunicatorOptions {
   std::uint64_t run = 0;  // written into every frame: frames of another run are refused
   std::chrono::milliseconds peer_timeout{60000};  // a peer that sends nothing for longer is lost
+
+  // Threads that encode and decode, the progress thread among them. 0: the cores of this host,
+  // divided among the ranks on it. Results do not depend on it, and ranks may differ in it.
+  std::size_t codec_threads = 0;
 };
 
 class Communicator {
@@ -35,6 +39,7 @@ class Communicator {
   std::uint64_t run() const;
   const char* transport_name() const;
   std::string address(std::size_t rank) const;
+  std::size_t codec_threads() const;
 
   // The transport's own sum of floats, the baseline of benchmarks.
   void allreduce(std::span<float> values);

@@ -1,9 +1,12 @@
 #include "gradwire/collective/exchange_base.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 
 #include "gradwire/core/check.h"
+#include "gradwire/kernel/block.h"
 #include "gradwire/kernel/copy.h"
 
 namespace gradwire {
@@ -17,6 +20,12 @@ std::size_t largest_piece(const Layout& layout) {
     elements = std::max(elements, piece.of_tensor.elements);
   }
   return elements;
+}
+
+std::size_t most_pieces(const Layout& layout) {
+  std::size_t pieces = 0;
+  for (const Segment& segment : layout.segments) pieces = std::max(pieces, segment.piece_count);
+  return pieces;
 }
 
 std::size_t elements_of(const Layout& layout) {
@@ -36,10 +45,15 @@ ExchangeBase::ExchangeBase(Communicator::Impl& communicator, ExchangeSetup setup
           .codecs = setup_.up,
           .fingerprint = fingerprint(setup_.up.spec()),
           .direction = traits_of(setup_.topology).passes_sums ? Direction::hop : Direction::up},
+      threads_(communicator.threads()),
       scales_(setup_.tensors.size()),
       shares_(ranks_),
-      scratch_(largest_piece(setup_.layout)),
-      is_large_(elements_of(setup_.layout) >= kLargeElements) {}
+      is_large_(elements_of(setup_.layout) >= kLargeElements),
+      encoded_(most_pieces(setup_.layout)),
+      payloads_(encoded_.size() * ranks_),
+      sent_(encoded_.size()) {
+  threads_.reserve(largest_piece(setup_.layout));
+}
 
 void ExchangeBase::await_started() noexcept {
   if (!is_started_) return;
@@ -106,62 +120,72 @@ void ExchangeBase::check_call(const ExchangeCall& call, const MethodCall& method
 
 std::size_t ExchangeBase::up_frame_bytes_max(const Segment& segment) const {
   std::size_t bytes = kFrameHeaderBytes + parcel_head_bytes(segment.piece_count);
-  for (const Piece& piece : layout().pieces_of(segment)) {
-    const std::size_t tensor = piece.of_tensor.tensor;
-    bytes +=
-        up(tensor).payload_bytes_max(piece.of_tensor.elements, setup_.tensors[tensor].elements);
-  }
+  for (const Piece& piece : layout().pieces_of(segment)) bytes += up_bytes_max(piece);
   return bytes;
+}
+
+std::size_t ExchangeBase::up_bytes_max(const Piece& piece) const {
+  const std::size_t tensor = piece.of_tensor.tensor;
+  return up(tensor).payload_bytes_max(piece.of_tensor.elements, setup_.tensors[tensor].elements);
 }
 
 void ExchangeBase::measure_values() {
   if (!contributes(rank_) || method_.is_repeat) return;
   const StopWatch watch(report_.phases.encode_seconds);
   if (setup_.is_ported && setup_.up.needs_whole_tensor()) prepare_all();
-  for (std::size_t tensor = 0; tensor < scales_.size(); ++tensor) {
-    up(tensor).measure(setup_.is_ported ? call_.means[tensor] : call_.values[tensor],
-                       rng(tensor, Purpose::uplink, rank_), scales_[tensor]);
-  }
+  measure_each(
+      scales_.size(), [this](std::size_t tensor) { return setup_.tensors[tensor].elements; },
+      [this](std::size_t tensor, ThreadPool& pool) {
+        up(tensor).measure(setup_.is_ported ? call_.means[tensor] : call_.values[tensor],
+                           rng(tensor, Purpose::uplink, rank_), scales_[tensor], pool);
+      });
 }
 
 void ExchangeBase::prepare_all() {
-  for (const Piece& piece : layout().pieces) {
-    const std::span<float> gradient = means(piece.of_tensor);
-    method_.worker->prepare(piece.of_tensor, gradient, gradient);
-  }
+  const std::span<const Piece> pieces = layout().pieces;
+  threads_.run(pieces.size(), threads_.shares(pieces.size(), elements_of(layout())),
+               [&](std::size_t i, PieceMemory&) {
+                 const std::span<float> gradient = means(pieces[i].of_tensor);
+                 method_.worker->prepare(pieces[i].of_tensor, gradient, gradient);
+                 return std::optional<BadPayload>();
+               });
 }
 
 // What a piece sends: prepared now, while it is in the cache, unless all had to be before.
-std::span<const float> ExchangeBase::prepared(const TensorPiece& piece) {
+std::span<const float> ExchangeBase::prepared(const TensorPiece& piece, PieceMemory& memory) {
   if (!setup_.is_ported || setup_.up.needs_whole_tensor()) return values(piece);
   const std::span<float> gradient = means(piece);
   const std::span<float> target =
-      method_.worker->keeps_values() ? gradient : scratch(piece.elements);
+      method_.worker->keeps_values() ? gradient : memory.scratch(piece.elements);
   method_.worker->prepare(piece, gradient, target);
   return target;
 }
 
 Written ExchangeBase::encode_up(const Segment& segment, std::span<std::byte> memory) {
-  const StopWatch watch(report_.phases.encode_seconds);
   const Written written = write_parcel(
-      up_kind_, segment, call_.weight,
-      [this](const Piece& piece) -> Source {
+      segment, call_.weight, memory, [this](const Piece& piece) { return up_bytes_max(piece); },
+      [this](const Piece& piece, std::size_t, std::span<std::byte> room,
+             PieceMemory& thread) -> Expected<Encoded, BadPayload> {
+        const StopWatch watch(thread.encode_seconds);
         const TensorPiece& part = piece.of_tensor;
-        return {.scale = scales_[part.tensor],
-                .range = {.values = prepared(part), .first = part.first},
-                .rng = rng(part.tensor, Purpose::uplink, rank_)};
-      },
-      memory);
+        return up(part.tensor)
+            .encode(scales_[part.tensor], {.values = prepared(part, thread), .first = part.first},
+                    rng(part.tensor, Purpose::uplink, rank_), room, thread.workspace);
+      });
   report_.traffic.message_bytes += kFrameHeaderBytes + written.parcel.size();
   return written;
 }
 
-ExchangeBase::EncodedPiece ExchangeBase::encode_piece(const Codec& codec, const Source& source,
-                                                      ParcelWriter& parcel) {
-  const std::span<std::byte> room = parcel.room();
-  const Encoded encoded = codec.encode(source.scale, source.range, source.rng, room, workspace_);
-  parcel.add(encoded.bytes);
-  return {.payload = room.first(encoded.bytes), .finite = encoded.finite};
+Written ExchangeBase::join_payloads(std::span<std::byte> room, std::size_t pieces, float weight) {
+  ParcelWriter parcel(room, pieces, weight);
+  bool finite = true;
+  for (const EncodedPiece& piece : std::span(encoded_).first(pieces)) {
+    std::byte* const place = parcel.room().data();
+    if (place != room.data() + piece.at) std::memmove(place, room.data() + piece.at, piece.bytes);
+    parcel.add(piece.bytes);
+    finite = finite && piece.finite;
+  }
+  return {.parcel = parcel.bytes(), .finite = finite};
 }
 
 FrameHeader ExchangeBase::header_of(const FrameKind& kind, const Segment& segment) const {
@@ -270,7 +294,26 @@ void ExchangeBase::check(const Decoded<void>& decoded, std::size_t sender) {
   if (!decoded) refuse(links_->presence, sender, "a payload", decoded.error());
 }
 
-float ExchangeBase::weigh(std::span<const ParcelReader> parcels) {
+void ExchangeBase::zero_means(const Segment& segment) {
+  static constexpr std::array<float, kernel::kBlockElements> kZeros{};
+  const StopWatch watch(report_.phases.decode_seconds);
+  for (const Piece& piece : layout().pieces_of(segment)) {
+    const std::span<float> all = means(piece.of_tensor);
+    for (std::size_t i = 0; i < all.size(); i += kZeros.size()) {
+      const std::span<float> block = all.subspan(i, std::min(kZeros.size(), all.size() - i));
+      kernel::copy_streamed(std::as_bytes(std::span(kZeros).first(block.size())),
+                            std::as_writable_bytes(block).data());
+    }
+  }
+  kernel::finish_streamed();
+}
+
+float ExchangeBase::weigh(const Segment& segment, std::span<ParcelReader> parcels) {
+  for (std::size_t peer = 0; peer < ranks_; ++peer) {
+    for (std::size_t i = 0; i < segment.piece_count && contributes(peer); ++i) {
+      payloads_[i * ranks_ + peer] = parcels[peer].next();
+    }
+  }
   double total = 0;
   for (std::size_t peer = 0; peer < ranks_; ++peer) {
     if (contributes(peer)) total += double{parcels[peer].weight()};
@@ -282,32 +325,51 @@ float ExchangeBase::weigh(std::span<const ParcelReader> parcels) {
   return static_cast<float>(total);
 }
 
-void ExchangeBase::average(const Piece& piece, std::span<ParcelReader> parcels,
-                           std::span<float> mean, float scale) {
-  const Codec& codec = up(piece.of_tensor.tensor);
+std::optional<BadPayload> ExchangeBase::average(const Piece& piece, std::size_t i,
+                                                PieceMemory& memory, std::span<float> mean,
+                                                float scale) {
   std::fill(mean.begin(), mean.end(), 0.0F);
+  return add_to_zeros(piece, i, memory, mean, scale);
+}
+
+std::optional<BadPayload> ExchangeBase::add_to_zeros(const Piece& piece, std::size_t i,
+                                                     PieceMemory& memory, std::span<float> mean,
+                                                     float scale) {
+  const Codec& codec = up(piece.of_tensor.tensor);
   for (std::size_t peer = 0; peer < ranks_; ++peer) {
     if (!contributes(peer)) continue;
     const float weight = scale * shares_[peer];
-    check(codec.decode_add(parcels[peer].next(), weight, mean, workspace_), peer);
+    const auto added = codec.decode_add(payload(i, peer), weight, mean, memory.workspace);
+    if (!added) return bad_if(added, peer);
   }
+  return std::nullopt;
 }
 
 void ExchangeBase::decode_into_means(const FrameKind& kind, const Segment& segment,
-                                     ParcelReader parcel, std::size_t sender) {
-  const StopWatch watch(report_.phases.decode_seconds);
-  for (const Piece& piece : layout().pieces_of(segment)) {
-    decode_mean(kind.codecs.of(piece.of_tensor.tensor), parcel.next(), piece.of_tensor, sender);
-  }
+                                     ParcelReader parcel, std::size_t sender, bool are_zero) {
+  const std::span<const Piece> pieces = layout().pieces_of(segment);
+  for (std::size_t i = 0; i < pieces.size(); ++i) payloads_[i * ranks_] = parcel.next();
+  for_pieces(pieces, is_shared(segment),
+             [&](const Piece& piece, std::size_t i, PieceMemory& memory) {
+               const StopWatch watch(memory.decode_seconds);
+               const Codec& codec = kind.codecs.of(piece.of_tensor.tensor);
+               return bad_if(are_zero ? codec.decode_to_zeros(payload(i, 0), means(piece.of_tensor),
+                                                              memory.workspace)
+                                      : decode_mean(codec, payload(i, 0), piece.of_tensor, memory),
+                             sender);
+             });
 }
 
-void ExchangeBase::decode_mean(const Codec& codec, std::span<const std::byte> payload,
-                               const TensorPiece& piece, std::size_t sender) {
+Decoded<void> ExchangeBase::decode_mean(const Codec& codec, std::span<const std::byte> payload,
+                                        const TensorPiece& piece, PieceMemory& memory) {
   const std::span<float> mean = means(piece);
-  if (!is_large_) return check(codec.decode(payload, mean, workspace_), sender);
-  const std::span<float> decoded = scratch(mean.size());
-  check(codec.decode(payload, decoded, workspace_), sender);
-  kernel::copy_streamed(std::as_bytes(decoded), std::as_writable_bytes(mean).data());
+  if (!is_large_) return codec.decode(payload, mean, memory.workspace);
+  const std::span<float> decoded = memory.scratch(mean.size());
+  const auto result = codec.decode(payload, decoded, memory.workspace);
+  if (!result) return result;
+  kernel::copy_streamed(std::as_bytes(std::span<const float>(decoded)),
+                        std::as_writable_bytes(mean).data());
+  return {};
 }
 
 void ExchangeBase::walk(std::span<const Written> segments, const Visitor& visit) const {

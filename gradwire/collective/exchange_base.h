@@ -17,6 +17,7 @@
 #include "gradwire/collective/layout.h"
 #include "gradwire/collective/method_exchange.h"
 #include "gradwire/collective/parcel.h"
+#include "gradwire/collective/piece_threads.h"
 #include "gradwire/collective/progress.h"
 #include "gradwire/collective/tensor_codecs.h"
 #include "gradwire/collective/uploads.h"
@@ -115,39 +116,73 @@ class ExchangeBase : public MethodExchange, public Job {
 
   // --- The uplink's message ---
 
+  // Nothing, if this rank sent nothing.
+  using SentPayload = std::optional<std::span<const std::byte>>;
+
   const FrameKind& up_kind() const { return up_kind_; }
   std::size_t up_frame_bytes_max(const Segment& segment) const;
+  std::size_t up_bytes_max(const Piece& piece) const;
   void measure_values();
   void prepare_all();  // in place
   Written encode_up(const Segment& segment, std::span<std::byte> memory);
 
-  // --- Frames in general ---
+  // --- Pieces ---
 
-  // One piece's values, and what its codec has to know about them.
-  struct Source {
-    const Scale& scale;
-    TensorRange range;
-    Rng rng;
-  };
-  // Encodes the pieces of a segment. `source_of(piece)` gives a Source.
-  template <class SourceOf>
-  Written write_parcel(const FrameKind& kind, const Segment& segment, float weight,
-                       const SourceOf& source_of, std::span<std::byte> memory) {
-    bool finite = true;
-    const std::span<const Piece> pieces = layout().pieces_of(segment);
-    ParcelWriter parcel(memory.subspan(kFrameHeaderBytes), pieces.size(), weight);
-    for (const Piece& piece : pieces) {
-      finite =
-          encode_piece(kind.codecs.of(piece.of_tensor.tensor), source_of(piece), parcel).finite &&
-          finite;
+  // Calls body(piece, i, memory) for each piece of a segment, i counting from 0, on the threads of
+  // the communicator, and adds the time to the report. A body returns the payload that it could not
+  // decode, if any; that ends everything.
+  template <class Body>
+  void for_pieces(std::span<const Piece> pieces, bool is_shared, const Body& body) {
+    double seconds = 0;
+    std::optional<BadPayload> bad;
+    {
+      const StopWatch watch(seconds);
+      bad = threads_.run(pieces.size(), is_shared, [&](std::size_t i, PieceMemory& memory) {
+        return body(pieces[i], i, memory);
+      });
     }
-    return {.parcel = parcel.bytes(), .finite = finite};
+    const PieceThreads::Shares shares = threads_.take_shares();
+    report_.phases.encode_seconds += shares.encode * seconds;
+    report_.phases.decode_seconds += shares.decode * seconds;
+    if (bad) refuse(links_->presence, bad->sender, "a payload", bad->error);
   }
-  struct EncodedPiece {
-    std::span<const std::byte> payload;
-    bool finite = true;
-  };
-  EncodedPiece encode_piece(const Codec& codec, const Source& source, ParcelWriter& parcel);
+  bool is_shared(const Segment& segment) const {
+    return threads_.shares(segment.piece_count, segment.elements);
+  }
+  static std::optional<BadPayload> bad_if(const Decoded<void>& decoded, std::size_t sender) {
+    if (decoded) return std::nullopt;
+    return BadPayload{.sender = sender, .error = decoded.error()};
+  }
+
+  // Writes a parcel. `encode(piece, i, room, memory)` encodes one piece into a room of
+  // `bytes_max(piece)` bytes, and returns what Codec::encode returns, or a BadPayload.
+  template <class BytesMax, class Encode>
+  Written write_parcel(const Segment& segment, float weight, std::span<std::byte> memory,
+                       const BytesMax& bytes_max, const Encode& encode) {
+    const std::span<std::byte> room = memory.subspan(kFrameHeaderBytes);
+    const std::span<const Piece> pieces = layout().pieces_of(segment);
+    const bool is_parallel = is_shared(segment);
+    std::size_t at = parcel_head_bytes(pieces.size());
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      encoded_[i].at = at;
+      at += bytes_max(pieces[i]);
+    }
+    for_pieces(pieces, is_parallel, [&](const Piece& piece, std::size_t i, PieceMemory& thread) {
+      const Expected<Encoded, BadPayload> encoded =
+          encode(piece, i, room.subspan(encoded_[i].at, bytes_max(piece)), thread);
+      if (!encoded) return std::optional<BadPayload>(encoded.error());
+      encoded_[i].bytes = encoded->bytes;
+      encoded_[i].finite = encoded->finite;
+      // One after another, the payloads can be put where they belong at once.
+      const bool is_last = i + 1 == pieces.size();
+      if (!is_parallel && !is_last) encoded_[i + 1].at = encoded_[i].at + encoded->bytes;
+      return std::optional<BadPayload>();
+    });
+    return join_payloads(room, pieces.size(), weight);
+  }
+
+  // --- Frames ---
+
   // Writes the header in front of the parcel. Returns the frame.
   std::span<const std::byte> seal(const FrameKind& kind, const Segment& segment, bool poison,
                                   std::span<const std::byte> parcel, std::span<std::byte> memory);
@@ -183,52 +218,70 @@ class ExchangeBase : public MethodExchange, public Job {
   void check(const Decoded<void>& decoded, std::size_t sender);
 
   // The final mean of a piece. What is too large for the caches goes past them.
-  void decode_mean(const Codec& codec, std::span<const std::byte> payload, const TensorPiece& piece,
-                   std::size_t sender);
+  Decoded<void> decode_mean(const Codec& codec, std::span<const std::byte> payload,
+                            const TensorPiece& piece, PieceMemory& memory);
+
+  // Sparse messages change few elements of a mean: the zeros around them can be written before the
+  // messages come, while there is nothing else to do. Not with a port, which works piece by piece.
+  bool zeroes_ahead(const TensorCodecs& codecs) const {
+    return codecs.is_sparse() && is_large_ && !setup_.is_ported;
+  }
+  void zero_means(const Segment& segment);
 
   // The mean of everybody's parcels for a segment, times a scale: first the weights, of which the
   // sum is returned, then piece by piece, added in the order of the ranks. Parcels are by rank;
   // those of ranks that do not contribute are not looked at.
-  float weigh(std::span<const ParcelReader> parcels);
-  void average(const Piece& piece, std::span<ParcelReader> parcels, std::span<float> mean,
-               float scale = 1);
+  float weigh(const Segment& segment, std::span<ParcelReader> parcels);
+  std::optional<BadPayload> average(const Piece& piece, std::size_t i, PieceMemory& memory,
+                                    std::span<float> mean, float scale = 1);
+  // The same if the mean is zero everywhere.
+  std::optional<BadPayload> add_to_zeros(const Piece& piece, std::size_t i, PieceMemory& memory,
+                                         std::span<float> mean, float scale = 1);
 
   // Hands all pieces of a segment to the worker's port: what this rank sent, if it did, and what
-  // all got. `fill_mean(piece, mean, scale)` writes that, times the scale. After poison, the output
-  // is NaN and the port is told nothing. Values that were kept are in the cache and of no more use
-  // when the mean is made, so that it is laid out in their place.
-  template <class FillMean>
-  void commit_segment(std::size_t segment_index, const Written* written,
+  // all got. `payload_of(piece)` is the first, in the order of the pieces, and empty if nothing was
+  // sent; `fill_mean(piece, i, memory, mean, scale)` writes the second, times the scale. After
+  // poison, the output is NaN and the port is told nothing. Values that were kept are in the cache
+  // and of no more use when the mean is made, so that it is laid out in their place.
+  template <class PayloadOf, class FillMean>
+  void commit_segment(const Segment& segment, const PayloadOf& payload_of,
                       const FillMean& fill_mean) {
-    const Segment& segment = layout().segments[segment_index];
-    ParcelReader own = written != nullptr ? open_own(*written, segment) : ParcelReader();
-    for (const Piece& piece : layout().pieces_of(segment)) {
-      const SentPiece sent = written != nullptr
-                                 ? SentPiece(up(piece.of_tensor.tensor), own.next(), workspace_)
-                                 : SentPiece();
-      commit(piece, sent, fill_mean);
-    }
+    const std::span<const Piece> pieces = layout().pieces_of(segment);
+    for (std::size_t i = 0; i < pieces.size(); ++i) sent_[i] = payload_of(pieces[i]);
+    for_pieces(pieces, is_shared(segment) && !method_.worker->takes_pieces_in_order(),
+               [&](const Piece& piece, std::size_t i, PieceMemory& memory) {
+                 return commit(piece, i, memory, fill_mean);
+               });
     links_->presence.tick();
   }
   template <class FillMean>
-  void commit(const Piece& piece, const SentPiece& sent, const FillMean& fill_mean) {
-    const StopWatch watch(report_.phases.decode_seconds);
+  std::optional<BadPayload> commit(const Piece& piece, std::size_t i, PieceMemory& memory,
+                                   const FillMean& fill_mean) {
+    const StopWatch watch(memory.decode_seconds);
     WorkerPort& port = *method_.worker;
     const std::span<float> result = means(piece.of_tensor);
     if (report_.poisoned) {
       std::fill(result.begin(), result.end(), std::numeric_limits<float>::quiet_NaN());
-      return;
+      return std::nullopt;
     }
-    port.remember(piece.of_tensor, sent, result);
-    const std::span<float> mean = port.keeps_values() ? result : scratch(result.size());
-    fill_mean(piece, mean, port.mean_scale(piece.of_tensor.tensor));
+    const std::span<float> scratch = memory.scratch(result.size());
+    port.remember(piece.of_tensor,
+                  sent_[i]
+                      ? SentPiece(up(piece.of_tensor.tensor), *sent_[i], memory.workspace, scratch)
+                      : SentPiece(),
+                  result);
+    const std::span<float> mean = port.keeps_values() ? result : scratch;
+    if (auto bad = fill_mean(piece, i, memory, mean, port.mean_scale(piece.of_tensor.tensor))) {
+      return bad;
+    }
     port.commit(piece.of_tensor, mean, result);
+    return std::nullopt;
   }
   // Call it when all frames have been seen: what came counts from now on, or never.
   void settle_uploads() { report_.poisoned ? uploads_.forget() : uploads_.commit(); }
 
   void decode_into_means(const FrameKind& kind, const Segment& segment, ParcelReader parcel,
-                         std::size_t sender);
+                         std::size_t sender, bool are_zero = false);
 
   void send(Sender& sender, std::span<const std::byte> frame) {
     sender.start(frame.size());
@@ -255,16 +308,39 @@ class ExchangeBase : public MethodExchange, public Job {
   // Visits the payloads of all segments as this rank wrote them.
   void walk(std::span<const Written> segments, const Visitor& visit) const;
 
-  Workspace& workspace() { return workspace_; }
+  PieceThreads& threads() { return threads_; }
+  bool is_large() const { return is_large_; }  // the means do not stay in the caches
+  // The payloads of a segment's pieces, by piece and rank: filled by weigh().
+  std::span<const std::byte> payload(std::size_t i, std::size_t peer) const {
+    return payloads_[i * ranks_ + peer];
+  }
 
-  // Floats for one piece, to work on in the cache.
-  std::span<float> scratch(std::size_t elements) { return std::span(scratch_).first(elements); }
+  // Measures tensors or parts, numbered from 0: large ones one after another, each on all threads,
+  // and small ones side by side. `elements_of(i)` is the length, and `measure(i, pool)` does it.
+  template <class ElementsOf, class Measure>
+  void measure_each(std::size_t count, const ElementsOf& elements_of, const Measure& measure) {
+    constexpr std::size_t kLarge = std::size_t{1} << 18;
+    std::size_t small_elements = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (elements_of(i) >= kLarge) {
+        measure(i, threads_.pool());
+      } else {
+        small_elements += elements_of(i);
+      }
+    }
+    threads_.run(count, threads_.shares(count, small_elements), [&](std::size_t i, PieceMemory&) {
+      ThreadPool this_thread(1);
+      if (elements_of(i) < kLarge) measure(i, this_thread);
+      return std::optional<BadPayload>();
+    });
+  }
 
  private:
+  Written join_payloads(std::span<std::byte> room, std::size_t pieces, float weight);
   Decoded<Frame> checked_frame(Inbox& inbox, const FrameKind& kind, const Segment& segment,
                                std::size_t sender);
   [[noreturn]] void refuse_frame(std::size_t peer, const DecodeError& error);
-  std::span<const float> prepared(const TensorPiece& piece);
+  std::span<const float> prepared(const TensorPiece& piece, PieceMemory& memory);
   FrameHeader header_of(const FrameKind& kind, const Segment& segment) const;
 
   void work(PeerLinks& links) final;
@@ -280,11 +356,21 @@ class ExchangeBase : public MethodExchange, public Job {
   ExchangeReport report_;
   bool is_started_ = false;
   PeerLinks* links_ = nullptr;
+  PieceThreads& threads_;
   std::vector<Scale> scales_;  // of the values, by tensor
   std::vector<float> shares_;  // of the weights, by rank
-  std::vector<float> scratch_;
   const bool is_large_;
-  Workspace workspace_;
+
+  // Of the segment at hand, by piece; payloads_ by piece and rank.
+  struct EncodedPiece {
+    std::size_t at = 0;  // in the parcel
+    std::size_t bytes = 0;
+    bool finite = true;
+  };
+  std::vector<EncodedPiece> encoded_;
+  std::vector<std::span<const std::byte>> payloads_;
+  std::vector<SentPayload> sent_;
+
   std::span<const Segment> kept_segments_;  // of which uploads are kept
   Uploads uploads_;
 };

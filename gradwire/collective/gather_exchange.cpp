@@ -26,7 +26,7 @@ GatherExchange::GatherExchange(Communicator::Impl& communicator, ExchangeSetup g
 }
 
 void GatherExchange::exchange(PeerLinks& links) {
-  encoded_ = added_ = 0;
+  encoded_ = added_ = zeroed_ = 0;
   for (const auto& inbox : inboxes_) {
     if (inbox) inbox->expect(frames_.size());
   }
@@ -37,7 +37,7 @@ void GatherExchange::exchange(PeerLinks& links) {
     if (added_ < encoded_ && is_ready()) {
       add_up(layout().segments[added_], added_);
       ++added_;
-    } else if (!can_encode) {
+    } else if (!can_encode && !zero_next()) {
       await_next();
     }
     links.presence.tick();
@@ -73,6 +73,14 @@ bool GatherExchange::is_ready() {
                      [](const auto& inbox) { return !inbox || inbox->is_ready(); });
 }
 
+// After the last segment was encoded: means may be in the memory of the values.
+bool GatherExchange::zero_next() {
+  zeroed_ = std::max(zeroed_, added_);
+  if (!zeroes_ahead(ups()) || zeroed_ == frames_.size()) return false;
+  zero_means(layout().segments[zeroed_++]);
+  return true;
+}
+
 void GatherExchange::await_next() {
   for (const auto& inbox : inboxes_) {
     if (inbox && !inbox->is_ready()) {
@@ -91,11 +99,14 @@ void GatherExchange::add_up(const Segment& segment, std::size_t index) {
     report().poisoned = report().poisoned || incoming.poison;
   }
   if (!setup().is_ported) {
-    const StopWatch watch(report().phases.decode_seconds);
-    weigh(parcels);
-    for (const Piece& piece : layout().pieces_of(segment)) {
-      average(piece, parcels, means(piece.of_tensor));
-    }
+    weigh(segment, parcels);
+    for_pieces(layout().pieces_of(segment), is_shared(segment),
+               [&](const Piece& piece, std::size_t i, PieceMemory& memory) {
+                 const StopWatch watch(memory.decode_seconds);
+                 const std::span<float> mean = means(piece.of_tensor);
+                 return index < zeroed_ ? add_to_zeros(piece, i, memory, mean)
+                                        : average(piece, i, memory, mean);
+               });
   }
   for (const auto& inbox : inboxes_) {
     if (inbox) inbox->pop();
@@ -105,12 +116,14 @@ void GatherExchange::add_up(const Segment& segment, std::size_t index) {
 // Averaged only now, piece by piece as the port takes it: memory is walked once.
 void GatherExchange::commit_all() {
   for (std::size_t index = 0; index < layout().segments.size(); ++index) {
-    const std::span<ParcelReader> parcels = parcels_of(index);
-    weigh(parcels);
-    commit_segment(index, method().is_repeat ? nullptr : &written_[index],
-                   [&](const Piece& piece, std::span<float> mean, float scale) {
-                     average(piece, parcels, mean, scale);
-                   });
+    const Segment& segment = layout().segments[index];
+    weigh(segment, parcels_of(index));
+    ParcelReader own = method().is_repeat ? ParcelReader() : open_own(written_[index], segment);
+    commit_segment(
+        segment,
+        [&](const Piece&) { return method().is_repeat ? SentPayload() : SentPayload(own.next()); },
+        [&](const Piece& piece, std::size_t i, PieceMemory& memory, std::span<float> mean,
+            float scale) { return average(piece, i, memory, mean, scale); });
   }
 }
 

@@ -19,6 +19,7 @@ class GatherExchange final : public ExchangeBase {
   void encode_next();
   bool is_ready();
   void await_next();
+  bool zero_next();
   void add_up(const Segment& segment, std::size_t index);
   void commit_all();
 
@@ -35,6 +36,7 @@ class GatherExchange final : public ExchangeBase {
   std::vector<ParcelReader> parcels_;  // by rank; with a port, by segment and rank
   std::size_t encoded_ = 0;
   std::size_t added_ = 0;
+  std::size_t zeroed_ = 0;  // segments whose means have been zeroed ahead
 };
 
 }  // namespace gradwire

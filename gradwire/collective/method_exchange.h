@@ -5,7 +5,7 @@
 // - kept messages: averaging ranks keep the last message of each rank, so that a rank can reuse it.
 //
 // All ranks make one at the same time, and the method owns it. Ports are called on the
-// communicator's progress thread; all other functions by one thread at a time.
+// communicator's threads; all other functions by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@
 
 namespace gradwire {
 
-// The method's work on an owner, between the mean and the downlink. Called on the progress thread.
+// The method's work on an owner, between the mean and the downlink. prepare() is called on the
+// codec threads, for several pieces at once; commit() on the progress thread.
 class OwnerPort {
  public:
   virtual ~OwnerPort() = default;
@@ -38,14 +39,18 @@ class SentPiece {
  public:
   // No message: from a dedicated server, or from a rank whose last message is used again.
   SentPiece() = default;
-  SentPiece(const Codec& codec, std::span<const std::byte> payload, Workspace& workspace)
-      : codec_(&codec), payload_(payload), workspace_(&workspace) {}
+  // The scratch memory has room for the piece.
+  SentPiece(const Codec& codec, std::span<const std::byte> payload, Workspace& workspace,
+            std::span<float> scratch)
+      : codec_(&codec), payload_(payload), workspace_(&workspace), scratch_(scratch) {}
 
   bool is_empty() const { return codec_ == nullptr; }
   std::span<const std::byte> payload() const { return payload_; }
 
   // target = C(v); zeros where nothing was sent.
   void decode(std::span<float> target) const;
+  // C(v) in scratch memory, until WorkerPort::remember() returns. Something must have been sent.
+  std::span<const float> decoded() const;
   // target += weight C(v)
   void add(float weight, std::span<float> target) const;
 
@@ -53,16 +58,21 @@ class SentPiece {
   const Codec* codec_ = nullptr;
   std::span<const std::byte> payload_;
   Workspace* workspace_ = nullptr;
+  std::span<float> scratch_;
 };
 
-// The method's work on a worker, before the uplink and after the downlink. Called on the progress
-// thread, once for each piece, while the piece is in the cache.
+// The method's work on a worker, before the uplink and after the downlink. Called once for each
+// piece, while the piece is in the cache, on the codec threads: for several pieces at once, unless
+// takes_pieces_in_order().
 class WorkerPort {
  public:
   virtual ~WorkerPort() = default;
 
   // Whether remember() needs the values of prepare(). Otherwise they are not kept.
   virtual bool keeps_values() const = 0;
+
+  // True if remember() and commit() depend on the pieces before, as a sum over all pieces does.
+  virtual bool takes_pieces_in_order() const { return false; }
 
   // The factor of a tensor's mean.
   virtual float mean_scale(std::size_t tensor) const = 0;

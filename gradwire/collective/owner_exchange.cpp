@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gradwire/kernel/copy.h"
+
 namespace gradwire {
 namespace {
 
@@ -38,6 +40,7 @@ OwnerExchange::OwnerExchange(Communicator::Impl& communicator, ExchangeSetup giv
                              [this](const Segment& s) { return up_frame_bytes_max(s); })),
       written_(order_.size()),
       up_senders_(layout().segments.size()),
+      is_zero_(layout().segments.size()),
       up_inboxes_(ranks()),
       parcels_(ranks()),
       part_scales_(own_chunk().part_count),
@@ -79,11 +82,13 @@ OwnerExchange::OwnerExchange(Communicator::Impl& communicator, ExchangeSetup giv
 
 std::size_t OwnerExchange::down_frame_bytes_max(const Segment& segment) const {
   std::size_t bytes = kFrameHeaderBytes + parcel_head_bytes(segment.piece_count);
-  for (const Piece& piece : layout().pieces_of(segment)) {
-    bytes += down(piece).payload_bytes_max(piece.of_tensor.elements,
-                                           layout().parts[piece.part].elements);
-  }
+  for (const Piece& piece : layout().pieces_of(segment)) bytes += down_bytes_max(piece);
   return bytes;
+}
+
+std::size_t OwnerExchange::down_bytes_max(const Piece& piece) const {
+  return down(piece).payload_bytes_max(piece.of_tensor.elements,
+                                       layout().parts[piece.part].elements);
 }
 
 void OwnerExchange::exchange(PeerLinks& links) {
@@ -94,7 +99,7 @@ void OwnerExchange::exchange(PeerLinks& links) {
     const bool has_decoded = decode_next();
     if (has_encoded || has_reduced || has_decoded) {
       links.presence.tick();
-    } else {
+    } else if (!zero_next()) {
       await_next();
     }
   }
@@ -105,13 +110,19 @@ void OwnerExchange::exchange(PeerLinks& links) {
 }
 
 void OwnerExchange::begin() {
-  encoded_ = own_encoded_ = reduced_ = 0;
+  encoded_ = own_encoded_ = reduced_ = looked_at_ = 0;
+  std::fill(is_zero_.begin(), is_zero_.end(), char{0});
   for (std::size_t peer = 0; peer < ranks(); ++peer) {
     if (up_inboxes_[peer]) up_inboxes_[peer]->expect(own_chunk().segment_count);
     if (down_inboxes_[peer]) down_inboxes_[peer]->expect(layout().chunks[peer].segment_count);
   }
   measure_values();
   if (!downs().needs_whole_tensor()) measure_parts();
+  // Here, and not by whichever thread needs them first.
+  if (own_chunk().part_count == 0 || is_collecting()) return;
+  const bool is_whole = downs().needs_whole_tensor();
+  if (method().owner != nullptr || is_whole) own_mean(own_chunk().first_part);
+  if (is_whole) own_wanted(own_chunk().first_part);
 }
 
 bool OwnerExchange::is_finished() const {
@@ -148,10 +159,10 @@ bool OwnerExchange::reduce_next() {
   open_contributions(index);
   if (!downs().needs_whole_tensor()) {
     send_down(index);
+  } else if (is_collecting()) {
+    collect(own_segments()[index]);
   } else {
-    for (const Piece& piece : layout().pieces_of(own_segments()[index])) {
-      is_collecting() ? collect(piece) : static_cast<void>(average_own(piece));
-    }
+    average_segment(own_segments()[index]);
   }
   for (const auto& inbox : up_inboxes_) {
     if (inbox) inbox->pop();
@@ -175,54 +186,77 @@ void OwnerExchange::open_contributions(std::size_t index) {
     parcels_[peer] = incoming.parcel;
     poison = poison || incoming.poison;
   }
-  weights_[index] = weigh(parcels_);
+  weights_[index] = weigh(segment, parcels_);
   poisoned_[index] = poison;
 }
 
 // The exact mean of what was sent, and what the port makes of it. Laid out in full only where
 // somebody has to see it again.
-std::span<const float> OwnerExchange::average_own(const Piece& piece) {
+std::optional<BadPayload> OwnerExchange::average_own(const Piece& piece, std::size_t i,
+                                                     PieceMemory& memory,
+                                                     std::span<const float>& wanted) {
   const bool has_port = method().owner != nullptr;
   const bool is_whole = downs().needs_whole_tensor();
-  const std::span<float> mean = has_port || is_whole ? within(own_mean(piece.part), piece)
-                                                     : scratch(piece.of_tensor.elements);
-  const StopWatch watch(report().phases.decode_seconds);
-  average(piece, parcels_, mean);
-  if (!has_port) return mean;
-  const std::span<float> wanted =
-      is_whole ? within(own_wanted(piece.part), piece) : scratch(piece.of_tensor.elements);
-  method().owner->prepare(piece.of_tensor, mean, wanted);
-  return wanted;
+  const std::span<float> scratch = memory.scratch(piece.of_tensor.elements);
+  const std::span<float> mean =
+      has_port || is_whole ? within(own_mean(piece.part), piece) : scratch;
+  const StopWatch watch(memory.decode_seconds);
+  if (auto bad = average(piece, i, memory, mean)) return bad;
+  wanted = mean;
+  if (!has_port) return std::nullopt;
+  const std::span<float> prepared = is_whole ? within(own_wanted(piece.part), piece) : scratch;
+  method().owner->prepare(piece.of_tensor, mean, prepared);
+  wanted = prepared;
+  return std::nullopt;
+}
+
+void OwnerExchange::average_segment(const Segment& segment) {
+  for_pieces(layout().pieces_of(segment), is_shared(segment),
+             [&](const Piece& piece, std::size_t i, PieceMemory& memory) {
+               std::span<const float> wanted;
+               return average_own(piece, i, memory, wanted);
+             });
 }
 
 // Sums of few elements are never laid out in full.
-void OwnerExchange::collect(const Piece& piece) {
-  const std::size_t part = piece.part - own_chunk().first_part;
-  Scale& scale = part_scales_[part];
-  if (piece.first_in_part == 0) scale.reset(layout().parts[piece.part].elements);
-  const std::span<float> mean = scratch(piece.of_tensor.elements);
-  {
-    const StopWatch watch(report().phases.decode_seconds);
-    average(piece, parcels_, mean);
-  }
+void OwnerExchange::collect(const Segment& segment) {
+  const std::span<const Piece> pieces = layout().pieces_of(segment);
+  if (piece_scales_.size() < pieces.size()) piece_scales_.resize(pieces.size());
+  for_pieces(pieces, is_shared(segment),
+             [&](const Piece& piece, std::size_t i, PieceMemory& memory) {
+               const std::span<float> mean = memory.scratch(piece.of_tensor.elements);
+               {
+                 const StopWatch watch(memory.decode_seconds);
+                 if (auto bad = average(piece, i, memory, mean)) return bad;
+               }
+               const StopWatch watch(memory.encode_seconds);
+               piece_scales_[i].reset(layout().parts[piece.part].elements);
+               down(piece).collect(TensorRange{.values = mean, .first = piece.first_in_part},
+                                   piece_scales_[i]);
+               return std::optional<BadPayload>();
+             });
   const StopWatch watch(report().phases.encode_seconds);
-  down(piece).collect({.values = mean, .first = piece.first_in_part}, scale);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    Scale& scale = part_scales_[pieces[i].part - own_chunk().first_part];
+    if (pieces[i].first_in_part == 0) scale.reset(layout().parts[pieces[i].part].elements);
+    down(pieces[i]).collect(piece_scales_[i], scale);
+  }
 }
 
 void OwnerExchange::measure_parts() {
   const StopWatch watch(report().phases.encode_seconds);
   const std::span<const Part> parts = layout().parts_of(own_chunk());
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto& [tensor, first, elements] = parts[i];
-    const Codec& codec = downs().of(tensor);
-    if (is_collecting()) {
-      codec.finish_collecting(part_scales_[i]);
-      continue;
-    }
-    const auto mean = downs().needs_whole_tensor() ? own_wanted(own_chunk().first_part + i)
-                                                   : means({tensor, first, elements});  // not read
-    codec.measure(mean, rng(tensor, Purpose::downlink, rank()), part_scales_[i]);
-  }
+  measure_each(
+      parts.size(), [&](std::size_t i) { return parts[i].elements; },
+      [&](std::size_t i, ThreadPool& pool) {
+        const auto& [tensor, first, elements] = parts[i];
+        const Codec& codec = downs().of(tensor);
+        if (is_collecting()) return codec.finish_collecting(part_scales_[i]);
+        const auto mean = downs().needs_whole_tensor()
+                              ? own_wanted(own_chunk().first_part + i)
+                              : means({tensor, first, elements});  // not read
+        codec.measure(mean, rng(tensor, Purpose::downlink, rank()), part_scales_[i], pool);
+      });
 }
 
 // A piece is averaged, encoded and decoded again while it is in the cache, unless the codec has to
@@ -230,41 +264,47 @@ void OwnerExchange::measure_parts() {
 void OwnerExchange::send_down(std::size_t index) {
   const Segment& segment = own_segments()[index];
   const std::span<std::byte> memory = down_frames_.room(index);
-  ParcelWriter parcel(memory.subspan(kFrameHeaderBytes), segment.piece_count, weights_[index]);
-  bool finite = true;
-  for (const Piece& piece : layout().pieces_of(segment)) {
-    const std::span<const float> wanted =
-        downs().needs_whole_tensor() ? std::span<const float>(within(own_wanted(piece.part), piece))
-                                     : average_own(piece);
-    finite = encode_down(piece, wanted, parcel) && finite;
-  }
-  sent_down_[index] = {.parcel = parcel.bytes(), .finite = finite};
-  const bool poison = poisoned_[index] || !finite;
+  const Written& written = sent_down_[index] = write_parcel(
+      segment, weights_[index], memory,
+      [this](const Piece& piece) { return down_bytes_max(piece); },
+      [&](const Piece& piece, std::size_t i, std::span<std::byte> room,
+          PieceMemory& thread) -> Expected<Encoded, BadPayload> {
+        std::span<const float> wanted;
+        if (downs().needs_whole_tensor()) {
+          wanted = within(own_wanted(piece.part), piece);
+        } else if (const auto bad = average_own(piece, i, thread, wanted)) {
+          return Unexpected{*bad};
+        }
+        return encode_down(piece, wanted, room, thread);
+      });
+  const bool poison = poisoned_[index] || !written.finite;
   report().poisoned = report().poisoned || poison;
   if (ranks() == 1) return;
-  const auto frame = seal(down_kind_, segment, poison, parcel.bytes(), memory);
+  const auto frame = seal(down_kind_, segment, poison, written.parcel, memory);
   for (auto& senders : down_senders_) {
     if (!senders.empty()) send(*senders[index], frame);
   }
 }
 
-bool OwnerExchange::encode_down(const Piece& piece, std::span<const float> mean,
-                                ParcelWriter& parcel) {
-  EncodedPiece encoded;
-  {
-    const StopWatch watch(report().phases.encode_seconds);
-    encoded = encode_piece(down(piece),
-                           {.scale = part_scales_[piece.part - own_chunk().first_part],
-                            .range = {.values = mean, .first = piece.first_in_part},
-                            .rng = rng(piece.of_tensor.tensor, Purpose::downlink, rank())},
-                           parcel);
-  }
+Encoded OwnerExchange::encode_down(const Piece& piece, std::span<const float> mean,
+                                   std::span<std::byte> room, PieceMemory& memory) {
+  const StopWatch watch(memory.encode_seconds);
+  const Codec& codec = down(piece);
+  const Scale& scale = part_scales_[piece.part - own_chunk().first_part];
+  const TensorRange range{.values = mean, .first = piece.first_in_part};
+  const Rng random = rng(piece.of_tensor.tensor, Purpose::downlink, rank());
+  const bool has_port = method().owner != nullptr || setup().is_ported;
+  if (has_port) return codec.encode(scale, range, random, room, memory.workspace);
   // The owner, too, goes on with what was sent.
-  if (method().owner == nullptr && !setup().is_ported) {
-    const StopWatch watch(report().phases.decode_seconds);
-    decode_mean(down(piece), encoded.payload, piece.of_tensor, rank());
+  const std::span<float> result = means(piece.of_tensor);
+  const std::span<float> rounded = is_large() ? memory.scratch(result.size()) : result;
+  const Encoded encoded =
+      codec.encode_rounded(scale, range, random, room, rounded, memory.workspace);
+  if (is_large()) {
+    kernel::copy_streamed(std::as_bytes(std::span<const float>(rounded)),
+                          std::as_writable_bytes(result).data());
   }
-  return encoded.finite;
+  return encoded;
 }
 
 bool OwnerExchange::decode_next() {
@@ -277,13 +317,39 @@ bool OwnerExchange::decode_next() {
     if (setup().is_ported) {
       came_down_[layout().chunks[peer].first_segment + inbox->taken()] = incoming.parcel;
     } else {
-      decode_into_means(down_kind_, segment, incoming.parcel, peer);
+      decode_into_means(down_kind_, segment, incoming.parcel, peer,
+                        is_zero_[layout().chunks[peer].first_segment + inbox->taken()] != 0);
     }
     report().poisoned = report().poisoned || incoming.poison;
     inbox->pop();
     has_decoded = true;
   }
   return has_decoded;
+}
+
+// The means of the other owners, in the order in which they probably come. All values have been
+// encoded by then: means may be in their memory.
+bool OwnerExchange::zero_next() {
+  if (!zeroes_ahead(downs())) return false;
+  for (; looked_at_ < order_.size(); ++looked_at_) {
+    const std::size_t index = order_[looked_at_];
+    if (is_zero_[index] != 0 || !is_to_come_down(index)) continue;
+    zero_means(layout().segments[index]);
+    is_zero_[index] = 1;
+    return true;
+  }
+  return false;
+}
+
+bool OwnerExchange::is_to_come_down(std::size_t segment) const {
+  for (std::size_t owner = 0; owner < ranks(); ++owner) {
+    const Chunk& chunk = layout().chunks[owner];
+    if (segment < chunk.first_segment || segment >= chunk.first_segment + chunk.segment_count) {
+      continue;
+    }
+    return down_inboxes_[owner] && segment >= chunk.first_segment + down_inboxes_[owner]->taken();
+  }
+  return false;
 }
 
 // What comes up is needed by everybody, so it goes first. Frames come at any moment: what was not
@@ -303,12 +369,13 @@ void OwnerExchange::await_next() {
 void OwnerExchange::settle() {
   if (method().owner == nullptr) return;
   const StopWatch watch(report().phases.decode_seconds);
+  PieceMemory& memory = threads().own_memory();
   for (std::size_t i = 0; i < own_chunk().segment_count; ++i) {
     const Segment& segment = own_segments()[i];
     ParcelReader parcel = open_own(sent_down_[i], segment);
     for (const Piece& piece : layout().pieces_of(segment)) {
-      const std::span<float> sent = scratch(piece.of_tensor.elements);
-      check(down(piece).decode(parcel.next(), sent, workspace()), rank());
+      const std::span<float> sent = memory.scratch(piece.of_tensor.elements);
+      check(down(piece).decode(parcel.next(), sent, memory.workspace), rank());
       const std::span<float> mean = within(own_mean(piece.part), piece);
       if (!report().poisoned) method().owner->commit(piece.of_tensor, mean, sent);
       if (!setup().is_ported) std::copy(sent.begin(), sent.end(), mean.begin());
@@ -324,12 +391,22 @@ void OwnerExchange::commit_all() {
   for (std::size_t i = 0; i < layout().segments.size(); ++i) {
     while (i >= layout().chunks[owner].first_segment + layout().chunks[owner].segment_count)
       ++owner;
+    const Segment& segment = layout().segments[i];
     const bool sends_nothing = method().is_repeat || !contributes(rank());
-    commit_segment(i, sends_nothing ? nullptr : &written_[i],
-                   [&](const Piece& piece, std::span<float> mean, float scale) {
-                     check(down(piece).decode(came_down_[i].next(), mean, workspace()), owner);
-                     scale_by(scale, mean);
-                   });
+    ParcelReader own = sends_nothing ? ParcelReader() : open_own(written_[i], segment);
+    came_payloads_.clear();
+    for (std::size_t p = 0; p < segment.piece_count; ++p) {
+      came_payloads_.push_back(came_down_[i].next());
+    }
+    commit_segment(
+        segment,
+        [&](const Piece&) { return sends_nothing ? SentPayload() : SentPayload(own.next()); },
+        [&](const Piece& piece, std::size_t p, PieceMemory& memory, std::span<float> mean,
+            float scale) {
+          const auto decoded = down(piece).decode(came_payloads_[p], mean, memory.workspace);
+          if (decoded) scale_by(scale, mean);
+          return bad_if(decoded, owner);
+        });
   }
 }
 

@@ -30,18 +30,23 @@ class OwnerExchange final : public ExchangeBase {
   bool reduce_next();
   bool decode_next();
   void await_next();
+  bool zero_next();
+  bool is_to_come_down(std::size_t segment) const;
   void settle();
   void commit_all();
   void await_sends();
 
   // By segment of the own chunk.
   void open_contributions(std::size_t index);
-  std::span<const float> average_own(const Piece& piece);
-  void collect(const Piece& piece);
+  // Sets `wanted` to what should go down.
+  std::optional<BadPayload> average_own(const Piece& piece, std::size_t i, PieceMemory& memory,
+                                        std::span<const float>& wanted);
+  void average_segment(const Segment& segment);
+  void collect(const Segment& segment);
   void measure_parts();
   void send_down(std::size_t index);
-  // False if it met what is not finite.
-  bool encode_down(const Piece& piece, std::span<const float> mean, ParcelWriter& parcel);
+  Encoded encode_down(const Piece& piece, std::span<const float> mean, std::span<std::byte> room,
+                      PieceMemory& memory);
 
   // A float for each element of the own chunk, part by part.
   class ChunkArray {
@@ -71,6 +76,7 @@ class OwnerExchange final : public ExchangeBase {
   const Chunk& own_chunk() const { return layout().chunks[rank()]; }
   std::span<const Segment> own_segments() const { return layout().segments_of(own_chunk()); }
   std::size_t down_frame_bytes_max(const Segment& segment) const;
+  std::size_t down_bytes_max(const Piece& piece) const;
 
   const FrameKind down_kind_;
 
@@ -81,12 +87,15 @@ class OwnerExchange final : public ExchangeBase {
   std::vector<std::unique_ptr<Sender>> up_senders_;  // null for its own chunk
   std::size_t encoded_ = 0;
   std::size_t own_encoded_ = 0;
+  std::size_t looked_at_ = 0;  // by zero_next(), in the order of encoding
+  std::vector<char> is_zero_;  // by segment: its means have been zeroed ahead
 
   // What it does as an owner, by segment of its chunk.
   std::vector<std::unique_ptr<Inbox>>
       up_inboxes_;                     // by rank; null for itself and for a dedicated server
   std::vector<ParcelReader> parcels_;  // by rank
   std::vector<Scale> part_scales_;     // of the means, by part of its chunk
+  std::vector<Scale> piece_scales_;    // what was collected, by piece of the segment at hand
   ChunkArray own_means_;               // with a worker's port, whose memory is not free for them
   ChunkArray own_wanted_;
   std::vector<char> poisoned_;
@@ -97,8 +106,9 @@ class OwnerExchange final : public ExchangeBase {
   std::size_t reduced_ = 0;
 
   // What it gets from the other owners.
-  std::vector<std::unique_ptr<Inbox>> down_inboxes_;  // by rank; null where nothing comes
-  std::vector<ParcelReader> came_down_;               // with a worker's port, by segment
+  std::vector<std::unique_ptr<Inbox>> down_inboxes_;       // by rank; null where nothing comes
+  std::vector<ParcelReader> came_down_;                    // with a worker's port, by segment
+  std::vector<std::span<const std::byte>> came_payloads_;  // of the segment at hand, by piece
 };
 
 }  // namespace gradwire

@@ -14,6 +14,7 @@
 
 #include "gradwire/collective/agreement.h"
 #include "gradwire/collective/communicator.h"
+#include "gradwire/collective/piece_threads.h"
 #include "gradwire/transport/presence.h"
 #include "gradwire/transport/transport.h"
 
@@ -59,6 +60,11 @@ class Communicator::Impl {
   // For exchanges: a number for each of them, in the order in which they are made.
   std::uint32_t take_exchange_number() { return exchanges_++; }
 
+  // The threads that encode and decode, for one exchange at a time. Started once, before the first
+  // exchange is made.
+  void start_threads(std::size_t count) { threads_ = std::make_unique<PieceThreads>(count); }
+  PieceThreads& threads() { return *threads_; }
+
   const Transport& transport() const { return *transport_; }
   std::uint64_t run() const { return run_; }
 
@@ -74,6 +80,7 @@ class Communicator::Impl {
   Agreement agreement_;
   PeerLinks links_;
   std::uint32_t exchanges_ = 0;
+  std::unique_ptr<PieceThreads> threads_;
 
   std::mutex mutex_;
   std::condition_variable wake_;  // the progress thread

@@ -155,12 +155,8 @@ void RingExchange::add_own(std::size_t segment_index, const Incoming* incoming, 
   const std::span<std::byte> memory = next_room();
   ParcelReader came = incoming != nullptr ? incoming->parcel : ParcelReader();
   ParcelReader* const parcel = incoming != nullptr ? &came : nullptr;
-  Written written;
-  {
-    const StopWatch watch(report().phases.encode_seconds);
-    written = is_summed_ ? sum_payloads(segment_index, parcel, is_mean, memory)
-                         : round_again(segment, parcel, is_mean, memory);
-  }
+  const Written written = is_summed_ ? sum_payloads(segment_index, parcel, is_mean, memory)
+                                     : round_again(segment, parcel, is_mean, memory);
   const bool poison = !written.finite || (incoming != nullptr && incoming->poison);
   const FrameKind& kind = is_mean ? mean_kind_ : up_kind();
   if (ranks() > 1) send_room(seal(kind, segment, poison, written.parcel, memory));
@@ -187,21 +183,27 @@ void RingExchange::commit_all() {
     const Segment& segment = layout().segments[i];
     ParcelReader means_came = open_own({.parcel = mean_written_[i]}, segment);
     ParcelReader own = own_frames_.size() > 0 ? open_own(own_written_[i], segment) : ParcelReader();
-    for (const Piece& piece : layout().pieces_of(segment)) {
-      const auto payload =
-          own_frames_.size() > 0 ? own.next() : std::as_bytes(values(piece.of_tensor));
-      commit(piece, SentPiece(ups().common(), payload, workspace()),
-             [&](const Piece&, std::span<float> mean, float scale) {
-               check(downs().common().decode(means_came.next(), mean, workspace()), rank_behind(1));
-               scale_by(scale, mean);
-             });
+    mean_payloads_.clear();
+    for (std::size_t p = 0; p < segment.piece_count; ++p) {
+      mean_payloads_.push_back(means_came.next());
     }
-    links().presence.tick();
+    commit_segment(
+        segment,
+        [&](const Piece& piece) {
+          return SentPayload(own_frames_.size() > 0 ? own.next()
+                                                    : std::as_bytes(values(piece.of_tensor)));
+        },
+        [&](const Piece&, std::size_t p, PieceMemory& memory, std::span<float> mean, float scale) {
+          const auto decoded = downs().common().decode(mean_payloads_[p], mean, memory.workspace);
+          if (decoded) scale_by(scale, mean);
+          return bad_if(decoded, rank_behind(1));
+        });
   }
 }
 
 Written RingExchange::sum_payloads(std::size_t segment_index, ParcelReader* incoming, bool is_mean,
                                    std::span<std::byte> memory) {
+  const StopWatch watch(report().phases.encode_seconds);
   const Segment& segment = layout().segments[segment_index];
   const std::span<const Piece> pieces = layout().pieces_of(segment);
   const bool is_encoded = own_frames_.size() > 0;
@@ -214,7 +216,9 @@ Written RingExchange::sum_payloads(std::size_t segment_index, ParcelReader* inco
     const auto came = incoming != nullptr ? incoming->next() : std::span<const std::byte>();
     if (incoming != nullptr && came.size() != payload.size()) {
       // Either of them may be poisoned, but it has to be a payload.
-      check(ups().common().decode(came, scratch(piece.of_tensor.elements), workspace()),
+      PieceMemory& own_memory = threads().own_memory();
+      check(ups().common().decode(came, own_memory.scratch(piece.of_tensor.elements),
+                                  own_memory.workspace),
             rank_behind(1));
     }
     const std::span<std::byte> room = sum.room();
@@ -261,27 +265,32 @@ Written RingExchange::round_again(const Segment& segment, ParcelReader* incoming
                                   std::span<std::byte> memory) {
   const double weight = double{call().weight} + (incoming ? double{incoming->weight()} : 0.0);
   const Codec& codec = is_mean ? downs().common() : ups().common();
-  const std::span<const Piece> pieces = layout().pieces_of(segment);
-  ParcelWriter parcel(memory.subspan(kFrameHeaderBytes), pieces.size(), static_cast<float>(weight));
-  bool finite = true;
-  for (const Piece& piece : pieces) {
-    const TensorPiece& part = piece.of_tensor;
-    const std::span<float> sum = scratch(part.elements);
-    std::copy_n(values(part).begin(), sum.size(), sum.begin());
-    scale_by(call().weight, sum);
-    if (incoming)
-      check(ups().common().decode_add(incoming->next(), 1, sum, workspace()), rank_behind(1));
-    if (is_mean) scale_by(mean_factor(weight), sum);
-    // A piece is a tensor of its own here, with random numbers of its own.
-    Rng random = rng(part.tensor, is_mean ? Purpose::downlink : Purpose::hop, rank());
-    random.tensor += 0x9e3779b97f4a7c15u * (part.first + 1);
-    codec.measure(sum, random, hop_scale_);
-    const Encoded encoded =
-        codec.encode(hop_scale_, {.values = sum, .first = 0}, random, parcel.room(), workspace());
-    finite = finite && encoded.finite;
-    parcel.add(encoded.bytes);
+  came_.clear();
+  for (std::size_t i = 0; i < segment.piece_count && incoming != nullptr; ++i) {
+    came_.push_back(incoming->next());
   }
-  return {.parcel = parcel.bytes(), .finite = finite};
+  return write_parcel(
+      segment, static_cast<float>(weight), memory,
+      [&](const Piece& piece) { return codec.payload_bytes_max(piece.of_tensor.elements); },
+      [&](const Piece& piece, std::size_t i, std::span<std::byte> room,
+          PieceMemory& thread) -> Expected<Encoded, BadPayload> {
+        const StopWatch watch(thread.encode_seconds);
+        const TensorPiece& part = piece.of_tensor;
+        const std::span<float> sum = thread.scratch(part.elements);
+        std::copy_n(values(part).begin(), sum.size(), sum.begin());
+        scale_by(call().weight, sum);
+        if (incoming != nullptr) {
+          const auto added = ups().common().decode_add(came_[i], 1, sum, thread.workspace);
+          if (!added) return Unexpected{BadPayload{rank_behind(1), added.error()}};
+        }
+        if (is_mean) scale_by(mean_factor(weight), sum);
+        // A piece is a tensor of its own here, with random numbers of its own.
+        Rng random = rng(part.tensor, is_mean ? Purpose::downlink : Purpose::hop, rank());
+        random.tensor += 0x9e3779b97f4a7c15u * (part.first + 1);
+        codec.measure(sum, random, thread.scale);
+        return codec.encode(thread.scale, {.values = sum, .first = 0}, random, room,
+                            thread.workspace);
+      });
 }
 
 // Waiting here cannot go round in a circle: a rank sends one frame for each that it takes, after

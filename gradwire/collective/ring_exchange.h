@@ -61,7 +61,9 @@ class RingExchange final : public ExchangeBase {
   std::vector<std::unique_ptr<Sender>> senders_;  // by room
   std::size_t sent_ = 0;
   std::unique_ptr<Inbox> inbox_;  // null for a ring of one
-  Scale hop_scale_;
+  // Of the segment at hand, by piece.
+  std::vector<std::span<const std::byte>> came_;
+  std::vector<std::span<const std::byte>> mean_payloads_;
 };
 
 }  // namespace gradwire

@@ -13,6 +13,12 @@ void SentPiece::decode(std::span<float> target) const {
   }
 }
 
+std::span<const float> SentPiece::decoded() const {
+  GW_CHECK(!is_empty());
+  decode(scratch_);
+  return scratch_;
+}
+
 void SentPiece::add(float weight, std::span<float> target) const {
   if (is_empty()) return;
   GW_CHECK(codec_->decode_add(payload_, weight, target, *workspace_).has_value());

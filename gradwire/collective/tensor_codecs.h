@@ -23,6 +23,7 @@ class TensorCodecs {
   // Properties of tensors that travel together: the strictest of their codecs decides.
   bool needs_whole_tensor() const { return needs_whole_tensor_; }
   bool collects() const { return collects_; }
+  bool is_sparse() const { return is_sparse_; }  // all of them are
   std::size_t bucket_elements() const { return bucket_elements_; }
 
   // The common spec, or the specs of all tensors one after another.
@@ -32,6 +33,7 @@ class TensorCodecs {
   std::vector<std::shared_ptr<const Codec>> codecs_;
   bool needs_whole_tensor_ = false;
   bool collects_ = false;
+  bool is_sparse_ = false;
   std::size_t bucket_elements_ = 1;
 };
 

@@ -46,19 +46,19 @@ void ThreadPool::run(std::size_t count, const std::function<void(std::size_t, st
   Loop loop{.task = task, .count = count, .mutex = {}, .first_failure = {}};
   {
     const std::lock_guard lock(mutex_);
-    if (loop_ != nullptr) {
+    if (loop_ != nullptr || busy_ != 0) {
       throw Error("a thread pool was asked for a second loop before its first was over");
     }
     loop_ = &loop;
-    busy_ = workers_.size();
     ++round_;
   }
   wake_.notify_all();
   work(loop, 0);
   {
+    // Nothing is left to take: a thread that was slow to wake is not waited for.
     std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return busy_ == 0; });
     loop_ = nullptr;
+    done_.wait(lock, [this] { return busy_ == 0; });
   }
   if (loop.first_failure) std::rethrow_exception(loop.first_failure);
 }
@@ -72,7 +72,9 @@ void ThreadPool::serve(std::size_t thread) {
       wake_.wait(lock, [&] { return stopping_ || round_ != rounds_seen; });
       if (stopping_) return;
       rounds_seen = round_;
+      if (loop_ == nullptr) continue;
       loop = loop_;
+      ++busy_;
     }
     work(*loop, thread);
     {

@@ -36,7 +36,7 @@ class ThreadPool {
   std::condition_variable done_;
   Loop* loop_ = nullptr;
   std::size_t round_ = 0;
-  std::size_t busy_ = 0;
+  std::size_t busy_ = 0;  // workers inside the loop
   bool stopping_ = false;
   std::vector<std::thread> workers_;
 };

@@ -18,14 +18,16 @@ std::size_t select_above(std::span<const float> values, std::uint32_t threshold,
 // Writes the elements j < count with draws.at(j) <= last, in order, as first_index + j, and
 // returns how many. `indices` has room for count + kSelectRoom.
 std::size_t select_drawn(RandomStream draws, std::uint32_t last, std::size_t count,
-                         std::uint32_t first_index, std::span<std::uint32_t> indices);
+                         std::uint32_t first_index, std::span<std::uint32_t> indices,
+                         const Ahead& ahead);
 
 namespace scalar {
 std::size_t select_above(std::span<const float> values, std::uint32_t threshold,
                          std::uint32_t first_index, std::span<std::uint32_t> indices,
                          const Ahead& ahead);
 std::size_t select_drawn(RandomStream draws, std::uint32_t last, std::size_t count,
-                         std::uint32_t first_index, std::span<std::uint32_t> indices);
+                         std::uint32_t first_index, std::span<std::uint32_t> indices,
+                         const Ahead& ahead);
 }  // namespace scalar
 
 }  // namespace gradwire::kernel

@@ -17,8 +17,8 @@ TEST(SelectKernel, SelectsAsItsScalarTwin) {
     }
     for (const std::uint32_t last : {0u, 1u << 25, 1u << 31, 0xffffffffu}) {
       std::vector<std::uint32_t> simd(room), twin(room);
-      const std::size_t count = select_drawn(stream, last, values.size(), 5, simd);
-      ASSERT_EQ(count, scalar::select_drawn(stream, last, values.size(), 5, twin));
+      const std::size_t count = select_drawn(stream, last, values.size(), 5, simd, {});
+      ASSERT_EQ(count, scalar::select_drawn(stream, last, values.size(), 5, twin, {}));
       expect_same_symbols(simd.data(), twin.data(), count);
     }
   });

@@ -145,11 +145,17 @@ HWY_INLINE void store_signs(VU v0, VU v1, VU v2, VU v3, std::uint8_t* bits) {
 // multiple of kLanes.
 HWY_INLINE VU load_signs(const std::uint8_t* bits, std::size_t first) {
   const U32 d;
-  std::uint32_t word = 0;
-  std::memcpy(&word, bits + first / 8, (kLanes + 7) / 8);
-  word >>= first % 8;
-  const VU counts = hn::Sub(hn::Set(d, 31), hn::Iota(d, 0));
-  return hn::And(hn::Shl(hn::Set(d, word), counts), hn::Set(d, kSignBit));
+#if HWY_TARGET <= HWY_AVX3
+  return hn::IfThenElseZero(hn::LoadMaskBits(d, bits + first / 8), hn::Set(d, kSignBit));
+#else
+  // The byte is at the top of every lane, and lane j shifts its bit j up.
+  const hn::Repartition<std::uint8_t, U32> d8;
+  std::uint8_t byte = bits[first / 8];
+  if constexpr (kLanes < 8) byte = static_cast<std::uint8_t>(byte >> first % 8);
+  const VU counts = hn::Sub(hn::Set(d, 7), hn::Iota(d, 0));
+  const VU word = hn::BitCast(d, hn::Set(d8, byte));
+  return hn::And(hn::Shl(word, counts), hn::Set(d, kSignBit));
+#endif
 }
 
 // What is done with dequantised values: `target = value`, or `target += weight * value`.

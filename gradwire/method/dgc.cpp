@@ -70,10 +70,9 @@ class DgcRule final : public Rule {
     if (sent.is_empty()) return;
     const std::span<float> velocity = memory(velocity_, piece);
     const std::span<float> sum = memory(sum_, piece);
-    sent_.resize(values.size());
-    sent.decode(sent_);
+    const std::span<const float> decoded = sent.decoded();
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const bool is_sent = sent_[i] != 0;
+      const bool is_sent = decoded[i] != 0;
       velocity[i] = is_sent ? 0 : values[i] - sum[i];
       sum[i] = is_sent ? 0 : values[i];
     }
@@ -97,7 +96,6 @@ class DgcRule final : public Rule {
   DownlinkError downlink_;
   double share_ = share_at(options_, 0);  // that the codec in use has
   float clip_factor_ = 1;
-  std::vector<float> sent_;
 };
 
 constexpr double kUsualMomentum = 0.9;

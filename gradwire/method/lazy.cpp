@@ -49,6 +49,7 @@ class LazyRule final : public Rule {
         smoothness_(*workspace.codecs.up) {}
 
   bool keeps_values() const override { return options_.has_error_memory; }
+  bool takes_pieces_in_order() const override { return true; }  // the step's length is a sum
 
   bool on_whole_gradient() override {
     movement_ = model_movement();

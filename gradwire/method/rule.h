@@ -2,8 +2,9 @@
 // the values to send, the memories and the output, for one piece at a time. docs/equations.md has
 // the equations as a table. ExchangeMethod does everything else.
 //
-// Functions with a piece run on the progress thread, between submit() and finish(). Functions named
-// on_... run on the caller's thread.
+// Functions with a piece run on the communicator's threads, between submit() and finish(): for
+// several pieces at once, as WorkerPort and OwnerPort say. Functions named on_... run on the
+// caller's thread.
 #pragma once
 
 #include <cstddef>
@@ -56,6 +57,7 @@ class Rule {
   // --- One piece; `piece.tensor` counts over all tensors. See WorkerPort and OwnerPort ---
 
   virtual bool keeps_values() const { return false; }
+  virtual bool takes_pieces_in_order() const { return false; }
   virtual float mean_scale(std::size_t /*tensor*/) const { return 1; }
   virtual void prepare(const TensorPiece&, std::span<const float> /*gradient*/,
                        std::span<float> /*values*/) {}

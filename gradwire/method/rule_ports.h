@@ -20,6 +20,7 @@ class WorkerHalf final : public WorkerPort {
   WorkerHalf(Rule& rule, std::size_t first) : rule_(rule), first_(first) {}
 
   bool keeps_values() const override { return rule_.keeps_values(); }
+  bool takes_pieces_in_order() const override { return rule_.takes_pieces_in_order(); }
   float mean_scale(std::size_t tensor) const override { return rule_.mean_scale(first_ + tensor); }
   void prepare(const TensorPiece& piece, std::span<const float> gradient,
                std::span<float> values) override {

@@ -30,6 +30,7 @@ def attach(
     overwrite: bool = False,
     interface: Optional[str] = None,
     timeout: float = 60.0,
+    codec_threads: Optional[int] = None,
     tensorboard: Optional[Place] = None,
     secret: Optional[Union[str, "os.PathLike[str]", bytes]] = None,
     tls_cert: Optional[Union[str, "os.PathLike[str]"]] = None,
@@ -60,6 +61,8 @@ def attach(
             ``GLOO_SOCKET_IFNAME``, or the interface on the route to rank 0.
         timeout: seconds that ranks wait for each other at the start, and the peer timeout
             afterwards.
+        codec_threads: threads of this rank that encode and decode. The default is the number of
+            cores of the host, divided by the number of ranks on it.
         tensorboard: a directory for event files, or a ``SummaryWriter``: bytes and times of each
             step, and the figures that the program gives to ``Hook.log``. Rank 0 writes them.
         secret: the path of a file of ``gradwire secret``, or 32 random bytes: all connections of
@@ -80,6 +83,7 @@ def attach(
         overwrite,
         interface,
         timeout,
+        codec_threads,
         tensorboard,
         Security(secret, tls_cert, tls_key, tls_ca),
     )

@@ -19,6 +19,13 @@ def check_timeout(timeout: Any) -> None:
         raise Error(f"timeout= takes seconds from 0.1 to 1,000,000, not {timeout!r}")
 
 
+def check_codec_threads(threads: Any) -> None:
+    if threads is None:
+        return
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= 1024:
+        raise Error(f"codec_threads= takes a whole number from 1 to 1024, not {threads!r}")
+
+
 def check_spec(spec: Any) -> None:
     if not isinstance(spec, str):
         raise Error(f"a spec is a text such as 'ef(topk(1%))', not a {type(spec).__name__}")

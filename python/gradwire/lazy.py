@@ -53,6 +53,7 @@ class LazyStep(Participant):
         overwrite: bool = False,
         interface: Optional[str] = None,
         timeout: float = 60.0,
+        codec_threads: Optional[int] = None,
         secret: Optional[Union[str, "os.PathLike[str]", bytes]] = None,
         tls_cert: Optional[Union[str, "os.PathLike[str]"]] = None,
         tls_key: Optional[Union[str, "os.PathLike[str]"]] = None,
@@ -61,8 +62,16 @@ class LazyStep(Participant):
         parameters = trained_parameters(model)
         shapes = [(name, list(parameter.shape)) for name, parameter in parameters.items()]
         shapes.reverse()
-        security = Security(secret, tls_cert, tls_key, tls_ca)
-        options = Options(topology, seed, record, overwrite, interface, timeout, security=security)
+        options = Options(
+            topology,
+            seed,
+            record,
+            overwrite,
+            interface,
+            timeout,
+            codec_threads,
+            security=Security(secret, tls_cert, tls_key, tls_ca),
+        )
         super().__init__(spec, shapes, options)
         if not self._traits["needs_parameters"]:
             raise Error(f"{self.spec} does not need closures: take gradwire.attach")

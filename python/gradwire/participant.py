@@ -12,7 +12,14 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Un
 import torch
 
 from . import _native, leaving, state as states
-from .checks import check_place, check_remark, check_seed, check_spec, check_timeout
+from .checks import (
+    check_codec_threads,
+    check_place,
+    check_remark,
+    check_seed,
+    check_spec,
+    check_timeout,
+)
 from .description import description_of
 from .errors import Error
 from .meeting import Meeting, interface as named_interface, meet
@@ -41,6 +48,7 @@ class Options(NamedTuple):
     overwrite: bool
     interface: Optional[str]
     timeout: float
+    codec_threads: Optional[int] = None
     tensorboard: Optional[Place] = None
     security: Security = Security()
 
@@ -49,6 +57,7 @@ class Options(NamedTuple):
         check_tensorboard(self.tensorboard)
         check_timeout(self.timeout)
         self.security.check()
+        check_codec_threads(self.codec_threads)
         check_place(self.topology, self.interface, self.record, self.overwrite)
 
 
@@ -112,6 +121,7 @@ class Participant:
                 interface=options.interface or named_interface() or "",
                 start_seconds=options.timeout,
                 peer_timeout_seconds=options.timeout,
+                codec_threads=options.codec_threads or 0,
                 directory=os.fspath(options.record) if options.record is not None else "",
                 description=description_of(model),
                 overwrite=options.overwrite,

@@ -178,7 +178,8 @@ Averager::Options options_of(const py::kwargs& given) {
                  .streams = get("streams", std::size_t{1})};
   options.tcp.security = security_of(given);
   options.communicator = {.run = get("run", std::uint64_t{0}),
-                          .peer_timeout = milliseconds(get("peer_timeout_seconds", 60.0))};
+                          .peer_timeout = milliseconds(get("peer_timeout_seconds", 60.0)),
+                          .codec_threads = get("codec_threads", std::size_t{0})};
   options.method.topology = topology_of(get("topology", std::string("auto")));
   options.method.seed = get("seed", std::uint64_t{0});
   options.record = {.directory = get("directory", std::string()),
