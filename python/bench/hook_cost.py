@@ -1,9 +1,11 @@
 """The cost of the DDP hook's Python code, with 200 small parameters.
 
-One rank: tools/bench-ddp starts two of them. The yardstick is a step with a hook that does nothing,
-followed by the same exchange, called directly. It has the same computation, the same exchange and
-the same waiting for the other rank. What a step with gradwire's hook takes beyond it is the cost of
-the hook's Python code.
+One rank: tools/bench-ddp starts two of them. Two figures for each method:
+
+- The CPU time of the Python code: that of the main thread beyond a step with a hook that does nothing,
+  and that of the hook's own thread outside the library. Other load hardly changes it.
+- The time of a step beyond one that has a hook that does nothing, followed by the same exchange,
+  called directly. It needs a quiet machine.
 """
 
 import argparse
@@ -36,6 +38,26 @@ def nothing(state: object, bucket: dist.GradBucket) -> torch.futures.Future[torc
     return future
 
 
+class CountedAverager:
+    """The library's averager, and the CPU time that a thread spent in it."""
+
+    def __init__(self, averager):
+        self._averager = averager
+        self.seconds = 0.0
+
+    def __getattr__(self, name):
+        method = getattr(self._averager, name)
+
+        def counted(*arguments):
+            start = time.thread_time()
+            result = method(*arguments)
+            self.seconds += time.thread_time() - start
+            return result
+
+        setattr(self, name, counted)  # found without this call from now on
+        return counted
+
+
 class Steps:
     """Of a DDP model with one way to average."""
 
@@ -54,6 +76,30 @@ class Steps:
 
     def exchange(self):
         """The hook has done it."""
+
+    def cpu_seconds(self, steps):
+        """Of the main thread and of the hook's thread outside the library, for one step."""
+        start = time.thread_time()
+        for _ in range(steps):
+            self.step()
+        return (time.thread_time() - start) / steps
+
+
+class HookSteps(Steps):
+    """With a hook of gradwire."""
+
+    def __init__(self, method):
+        super().__init__(lambda model: gradwire.attach(model, method))
+
+    def cpu_seconds(self, steps):
+        call, averaging = self.hook._worker.call, self.hook._averaging
+        averager, counted = averaging.averager, CountedAverager(averaging.averager)
+        averaging.averager = counted
+        start = call(time.thread_time)
+        main = super().cpu_seconds(steps)
+        seconds = call(time.thread_time) - start - counted.seconds
+        averaging.averager = averager
+        return main + seconds / steps
 
 
 class DirectSteps(Steps):
@@ -100,22 +146,27 @@ def main():
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method="env://")
     players = {"plain": Steps(lambda model: None)}
+    players["nothing"] = Steps(lambda model: model.register_comm_hook(None, nothing))
     for method in METHODS:
-        players[method] = Steps(lambda model: gradwire.attach(model, method))
+        players[method] = HookSteps(method)
         players[f"{method} direct"] = DirectSteps(players[method])
     times = {name: [] for name in players}
+    cpu = {name: [] for name in ("nothing", *METHODS)}
     for _ in range(options.rounds):
         for name, player in players.items():
             times[name].append(milliseconds(player, options.steps))
+        for name in cpu:
+            cpu[name].append(1000 * players[name].cpu_seconds(options.steps))
     if dist.get_rank() == 0:
         best = {name: min(rounds) for name, rounds in times.items()}
-        print("Milliseconds per step: the median of a round, the best of all rounds.\n")
-        print("| method | step | with a direct exchange | the hook's cost |\n|---|---|---|---|")
-        print(f"| plain DDP | {best['plain']:.2f} | | |")
+        print("Milliseconds per step: the best of all rounds.\n")
+        print("| method | CPU time of the hook's Python code | step | with a direct exchange |")
+        print("|---|---|---|---|")
+        print(f"| plain DDP | | {best['plain']:.2f} | |")
         for method in METHODS:
             step, direct = best[method], best[f"{method} direct"]
-            name = method.replace("|", "\\|")
-            print(f"| {name} | {step:.2f} | {direct:.2f} | {step - direct:.2f} |")
+            name, own = method.replace("|", "\\|"), min(cpu[method]) - min(cpu["nothing"])
+            print(f"| {name} | {own:.3f} | {step:.2f} | {direct:.2f} |")
         sys.stdout.flush()
     for method in METHODS:
         players[method].hook.close()

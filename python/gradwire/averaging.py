@@ -6,7 +6,7 @@ become ready from then on; a gradient that comes out of turn waits for its turn.
 """
 
 import time
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Set
+from typing import Any, Callable, Dict, Iterable, List, Optional, Set
 
 import torch
 
@@ -19,11 +19,25 @@ from .tensors import Floats, NamedShapes, Piece, plain_name, shape_of
 from .waiting import told_if_slow
 
 
-class _Order(NamedTuple):
-    """The turns of a bucket's pieces."""
+class _Turns:
+    """When the pieces of a bucket are submitted."""
 
-    places: List[int]  # in the method's order
-    run: Optional[int]  # the first place, if the others follow it one by one
+    def __init__(self, pieces: List[Piece], places: List[int]) -> None:
+        self.places = places  # in the method's order
+        #: The first place, if the others follow it one by one.
+        self.run: Optional[int] = None
+        if places and places == list(range(places[0], places[0] + len(places))):
+            self.run = places[0]
+        self._pieces = pieces
+        self._address = 0
+        self._floats: List[Floats] = []
+
+    def floats(self, address: int) -> List[Floats]:
+        """Of the pieces, if the bucket's floats begin there. DDP's buckets stay where they are."""
+        if address != self._address:
+            self._address = address
+            self._floats = [(address + 4 * first, count) for _, first, count in self._pieces]
+        return self._floats
 
 
 class Averaging:
@@ -40,7 +54,7 @@ class Averaging:
         self._is_made = False  # and has loaded its initial state
         self._names = names
         self._places: Dict[str, int] = {}
-        self._orders = Remembered(self._order_of)
+        self._turns = Remembered(self._turns_of)
         self._loaded: Optional[bytes] = None  # the initial state of the method
         self._buckets: List[Bucket] = []  # of this step
         self._waiting: Dict[int, Floats] = {}  # by position: gradients whose turn has not come
@@ -127,23 +141,25 @@ class Averaging:
         self._buckets = []
 
     def _submit(self, bucket: Bucket) -> None:
-        order, floats = self._orders(bucket.pieces), bucket.floats(bucket.pieces)
-        first = self._submitted
-        turn: List[Floats] = []
-        if order.run == first:  # as always, once DDP has settled its buckets
-            turn = floats
+        turns = self._turns(bucket.pieces)
+        floats = turns.floats(bucket.address())
+        if turns.run == self._submitted:  # as always, once DDP has settled its buckets
+            self._submit_next(floats)
         else:
-            self._waiting.update(zip(order.places, floats))
-        while first + len(turn) in self._waiting:  # also what waited for this bucket
-            turn.append(self._waiting.pop(first + len(turn)))
-        if turn:
-            self.averager.submit(first, turn)
-            self._submitted += len(turn)
+            self._waiting.update(zip(turns.places, floats))
+        waited: List[Floats] = []
+        while self._submitted + len(waited) in self._waiting:
+            waited.append(self._waiting.pop(self._submitted + len(waited)))
+        if waited:
+            self._submit_next(waited)
 
-    def _order_of(self, pieces: List[Piece]) -> _Order:
-        places = [self._places[self._names[piece.parameter]] for piece in pieces]
-        is_run = places == list(range(places[0], places[0] + len(places)))
-        return _Order(places, places[0] if is_run else None)
+    def _submit_next(self, floats: List[Floats]) -> None:
+        self.averager.submit(self._submitted, floats)
+        self._submitted += len(floats)
+
+    def _turns_of(self, pieces: List[Piece]) -> _Turns:
+        """With ``hosts=``, this rank may have no piece of a bucket."""
+        return _Turns(pieces, [self._places[self._names[piece.parameter]] for piece in pieces])
 
     # --- The method ---
 
@@ -190,7 +206,7 @@ class Averaging:
             self._loaded = None
         self.shapes, self._is_made = made, True
         self._places = {name: place for place, name in enumerate(order)}
-        self._orders = Remembered(self._order_of)
+        self._turns = Remembered(self._turns_of)
 
     def _agree(self, arrived: List[str], ready: List[str]) -> List[str]:
         """Rank 0's order for all: as gradients became ready, then the rest as they arrived."""

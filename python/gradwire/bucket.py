@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 
-from .tensors import Floats, Piece, floats_of_pieces, pieces_of
+from .tensors import Piece, pieces_of
 
 
 class BucketLayouts:
@@ -61,8 +61,9 @@ class Bucket:
         """The floats of one parameter."""
         return self._floats.view(-1).narrow(0, piece.first, piece.elements)
 
-    def floats(self, pieces: List[Piece]) -> List[Floats]:
-        return floats_of_pieces(self._floats, pieces)
+    def address(self) -> int:
+        """Of the floats."""
+        return self._floats.data_ptr()
 
     def deliver(self) -> None:
         """The floats are the means now: DDP can continue."""

@@ -10,14 +10,14 @@ several passes, before one step of its optimizer, leaves them there.
 """
 
 import warnings
-from typing import Any, Callable, Iterable, List, Optional
+from typing import Any, Callable, Iterable, Optional
 
 import torch
 
 from .bucket import Bucket
 from .interrupts import guarded
 from .remembered import Remembered
-from .tensors import Names, Piece
+from .tensors import Names
 
 #: So many of the smallest parameters are watched. One that the optimizer does not have never changes.
 _WATCHED = 2

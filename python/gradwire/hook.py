@@ -3,7 +3,7 @@
 import gc
 import warnings
 from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, Optional, Sequence, Set, Tuple, Union
 
 import torch
 
@@ -50,8 +50,6 @@ class Hook(Participant):
         self._warned_of_scaler = self._scaler is not None
         self._is_ignoring = False
         self.failure = Error("the hook was not completed")
-
-        #: Which part of the parameters this rank averages, of how many that a host has.
         self._place = place
 
     def _join(

@@ -56,12 +56,6 @@ class Piece(NamedTuple):
     elements: int
 
 
-def floats_of_pieces(values: torch.Tensor, pieces: Sequence[Piece]) -> List[Floats]:
-    """Of a bucket's floats."""
-    address = values.data_ptr()
-    return [(address + 4 * first, elements) for _, first, elements in pieces]
-
-
 def pieces_of(
     buffer: torch.Tensor, parameters: Sequence[torch.Tensor], gradients: Sequence[torch.Tensor]
 ) -> List[Piece]:

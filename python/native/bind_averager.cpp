@@ -148,6 +148,7 @@ Averager::Options options_of(const py::kwargs& given) {
   };
   Averager::Options options;
   options.spec = get("spec", std::string());
+  options.parts = get("parts", std::size_t{1});
   options.meeting = {.rank = get("rank", std::size_t{0}),
                      .size = get("size", std::size_t{1}),
                      .master_host = get("host", std::string()),

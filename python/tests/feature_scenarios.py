@@ -11,7 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import gradwire
 from gradwire import tensors
-from models import Net, batch, digest, one_step
+from models import Net, digest, one_step
 
 SPECS = ("plain", "none", "ef(topk(5%) | natural)")
 
