@@ -58,17 +58,18 @@ class Turns(unittest.TestCase):
         for cut in cuts:
             buckets = [FakeBucket([parameters[i] for i in places]) for places in cut]
             for ready in (["2", "3", "5", "7"], ["7", "2", "5", "3"]):
-                averager = FakeAverager()
-                averaging = Averaging(averager, names)
-                for order in itertools.permutations(buckets):
-                    with self.subTest(cut=cut, ready=ready):
-                        averaging.begin(Rates(1.0, {}), 1.0)
-                        for bucket in order:
-                            averaging.add(bucket, None)
-                        averaging.finish(ready, None, 0.0)
-                        self.assertEqual(averager.tensors, ready)
-                        sizes = [str(elements) for _, elements in averager.submitted]
-                        self.assertEqual(sizes, ready)
+                with self.subTest(cut=cut, ready=ready):
+                    self.check(Averaging(FakeAverager(), names), buckets, ready)
+
+    def check(self, averaging, buckets, ready):
+        for order in itertools.permutations(buckets):
+            averaging.begin(Rates(1.0, {}), 1.0)
+            for bucket in order:
+                averaging.add(bucket, None)
+            averaging.finish(ready, None, 0.0)
+            self.assertEqual(averaging.averager.tensors, ready)
+            sizes = [str(elements) for _, elements in averaging.averager.submitted]
+            self.assertEqual(sizes, ready)
 
 
 if __name__ == "__main__":
