@@ -1,28 +1,53 @@
 """A bucket of DDP's on its way: its gradients as floats that the library can read and write."""
 
 import operator
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional
 
 import torch
 
 from .tensors import Piece, pieces_of
 
 
+class _Layout:
+    """Where the gradients of one of DDP's buckets lie."""
+
+    def __init__(self, bucket: Any) -> None:
+        buffer = bucket.buffer()
+        self.parameters: List[torch.Tensor] = bucket.parameters()
+        self.pieces = pieces_of(buffer, self.parameters, bucket.gradients())
+        self._memory = buffer.data_ptr(), buffer.numel()
+        self._uses = 0
+
+    def fits(self, bucket: Any, buffer: torch.Tensor) -> bool:
+        """DDP makes its buckets anew once, after its first averaged pass. So the parameters are
+        compared a few times, and from then on only the memory."""
+        if self._memory != (buffer.data_ptr(), buffer.numel()):
+            return False
+        self._uses += 1
+        if self._uses > _CHECKED_PASSES:
+            return True
+        now = bucket.parameters()
+        # Tensors compare element by element, so lists of them cannot be compared by ==.
+        return len(now) == len(self.parameters) and all(map(operator.is_, now, self.parameters))
+
+
+#: In so many passes the parameters of a bucket are compared.
+_CHECKED_PASSES = 16
+
+
 class BucketLayouts:
-    """Where gradients lie in DDP's buckets. It is looked up once, since with many small parameters
-    that takes longer than their exchange; DDP changes its buckets only after the first step."""
+    """The layouts of DDP's buckets. Each is found once, since with many small parameters that takes
+    longer than their exchange."""
 
     def __init__(self) -> None:
-        self._known: Dict[int, Tuple[List[torch.Tensor], List[Piece]]] = {}  # by bucket
+        self._known: Dict[int, _Layout] = {}  # by bucket
 
-    def pieces(self, bucket: Any) -> List[Piece]:
-        parameters = bucket.parameters()
-        known, pieces = self._known.get(bucket.index(), ([], []))
-        # Tensors compare element by element, so lists of them cannot be compared by ==.
-        if len(known) != len(parameters) or not all(map(operator.is_, known, parameters)):
-            pieces = pieces_of(bucket.buffer(), parameters, bucket.gradients())
-            self._known[bucket.index()] = parameters, pieces
-        return pieces
+    def pieces(self, bucket: Any, buffer: torch.Tensor) -> List[Piece]:
+        """The same list, as an object, while the bucket stays as it is."""
+        known = self._known.get(bucket.index())
+        if known is None or not known.fits(bucket, buffer):
+            known = self._known[bucket.index()] = _Layout(bucket)
+        return known.pieces
 
 
 class Bucket:
@@ -33,7 +58,7 @@ class Bucket:
         self.index: int = bucket.index()
         self.is_last: bool = bucket.is_last()
         self.buffer: torch.Tensor = bucket.buffer()
-        self.pieces = layouts.pieces(bucket)
+        self.pieces = layouts.pieces(bucket, self.buffer)
         self._arrival: Optional[torch.cuda.Event] = None
         self._floats = self.buffer
         self._depart()

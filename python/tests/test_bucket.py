@@ -58,14 +58,24 @@ class Buckets(unittest.TestCase):
 
     def test_a_layout_is_looked_up_again_when_the_parameters_change(self):
         layouts, bucket = BucketLayouts(), FakeBucket(torch.zeros(10), [(2, 3), (4,)])
-        first = layouts.pieces(bucket)
-        self.assertIs(layouts.pieces(bucket), first)
+        buffer = bucket.buffer()
+        first = layouts.pieces(bucket, buffer)
+        self.assertIs(layouts.pieces(bucket, buffer), first)
         bucket._parameters = bucket._parameters[::-1]
         bucket._gradients = [bucket._buffer.narrow(0, 0, 4), bucket._buffer.narrow(0, 4, 6)]
-        second = layouts.pieces(bucket)
+        second = layouts.pieces(bucket, buffer)
         self.assertEqual([(piece.first, piece.elements) for piece in first], [(0, 6), (6, 4)])
         self.assertEqual([(piece.first, piece.elements) for piece in second], [(0, 4), (4, 6)])
         self.assertIs(second[0].parameter, first[1].parameter)
+
+    def test_a_layout_is_looked_up_again_when_the_bucket_moves(self):
+        layouts, bucket = BucketLayouts(), FakeBucket(torch.zeros(10), [(2, 3), (4,)])
+        for _ in range(100):
+            first = layouts.pieces(bucket, bucket.buffer())
+        moved = FakeBucket(torch.zeros(10), [(4,), (2, 3)])
+        second = layouts.pieces(moved, moved.buffer())
+        self.assertEqual([(piece.first, piece.elements) for piece in first], [(0, 6), (6, 4)])
+        self.assertEqual([(piece.first, piece.elements) for piece in second], [(0, 4), (4, 6)])
 
     def test_shapes_are_those_in_memory(self):
         images = torch.empty(5, 3, 8, 7)
