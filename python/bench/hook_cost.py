@@ -91,7 +91,7 @@ class HookSteps(Steps):
         of_main = self._time_on_main.of
         self.hook._on_gradients = of_main(self.hook._on_gradients)
         for watched in self.hook._discards._watched:
-            watched._check, watched.remember = of_main(watched._check), of_main(watched.remember)
+            watched.on_gradient = of_main(watched.on_gradient)
 
     def cpu_seconds(self, steps):
         """Of the hook's Python code in one step: what DDP and torch call, and the hook's own thread

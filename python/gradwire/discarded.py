@@ -23,8 +23,11 @@ from .tensors import Names
 #: So many of the smallest parameters are watched. One that the optimizer does not have never changes.
 _WATCHED = 2
 
-#: So many elements of a mean.
+#: So many elements of a mean are looked at.
 _COMPARED = 64
+
+#: All of the first passes are watched, and later a few of every period, to save time.
+_FIRST_PASSES, _PERIOD, _PASSES_OF_PERIOD = 200, 32, 3
 
 
 class DiscardWatch:
@@ -34,7 +37,9 @@ class DiscardWatch:
     def __init__(self, spec: str, parameters: Names, names: Names) -> None:
         self._spec = spec
         smallest = sorted(parameters, key=lambda parameter: parameter.numel())[:_WATCHED]
-        by_name = {parameters[parameter]: _Watched(parameter, self._check) for parameter in smallest}
+        by_name = {
+            parameters[parameter]: _Watched(parameter, self._on_gradient) for parameter in smallest
+        }
         self._watched = list(by_name.values())
         self._pieces = Remembered(
             lambda pieces: [
@@ -44,22 +49,37 @@ class DiscardWatch:
             ]
         )
         self._has_stepped = False  # a parameter has changed before this pass
+        self._passes = 0
 
     def note_means(self, is_finite: bool, buckets: Iterable[Bucket]) -> None:
         """The means of a pass, before the program gets them. If they are not finite, the program may
         well skip its step."""
-        self._has_stepped = False
-        if not self._watched:
+        if not self._is_watching():
+            self._passes += 1
             return
+        self._has_stepped = False
         for bucket in buckets:
             for piece, watched in self._pieces(bucket.pieces):
                 address = bucket.address() + 4 * piece.first
                 watched.has_mean = is_finite and _is_any(address, piece.elements)
+        self._passes += 1
+        if not self._is_watching():
+            for watched in self._watched:
+                watched.forget()
+
+    def _is_watching(self) -> bool:
+        is_one_of_few = self._passes % _PERIOD < _PASSES_OF_PERIOD
+        return bool(self._watched) and (self._passes < _FIRST_PASSES or is_one_of_few)
 
     def stop(self) -> None:
         for watched in self._watched:
             watched.stop()
         self._watched = []
+
+    def _on_gradient(self, watched: "_Watched") -> None:
+        if self._is_watching():
+            self._check(watched)
+            watched.remember()
 
     def _check(self, watched: "_Watched") -> None:
         self._has_stepped = self._has_stepped or watched.has_changed()
@@ -84,11 +104,13 @@ def _is_any(address: int, elements: int) -> bool:
 class _Watched:
     """A parameter at the time of its last gradient."""
 
-    def __init__(self, parameter: torch.Tensor, check: Callable[["_Watched"], None]) -> None:
+    def __init__(
+        self, parameter: torch.Tensor, on_gradient: Callable[["_Watched"], None]
+    ) -> None:
         self._parameter = parameter
         self._version = 0
         self._values: Optional[torch.Tensor] = None  # some programs change values uncounted by torch
-        self._check = check
+        self.on_gradient = on_gradient
         #: The last pass gave it a mean other than zero.
         self.has_mean = False
         self._handle: Any = parameter.register_hook(_on_gradient_of(self))
@@ -96,6 +118,10 @@ class _Watched:
     def remember(self) -> None:
         self._version = self._parameter._version
         self._values = self._parameter.detach().clone()
+        self.has_mean = False
+
+    def forget(self) -> None:
+        self._values = None
         self.has_mean = False
 
     def has_changed(self) -> bool:
@@ -118,7 +144,6 @@ def _on_gradient_of(watched: _Watched) -> Callable[[torch.Tensor], None]:
 
     @guarded
     def on_gradient(gradient: torch.Tensor) -> None:
-        watched._check(watched)
-        watched.remember()
+        watched.on_gradient(watched)
 
     return on_gradient
