@@ -6,7 +6,7 @@ become ready from then on; a gradient that comes out of turn waits for its turn.
 """
 
 import time
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Callable, Dict, Iterable, List, Optional, Set
 
 import torch
 
@@ -14,8 +14,30 @@ from . import _native
 from .bucket import Bucket
 from .errors import Error
 from .rates import Rates
-from .tensors import NamedShapes, shape_of
+from .remembered import Remembered
+from .tensors import Floats, NamedShapes, Piece, plain_name, shape_of
 from .waiting import told_if_slow
+
+
+class _Turns:
+    """When the pieces of a bucket are submitted."""
+
+    def __init__(self, pieces: List[Piece], places: List[int]) -> None:
+        self.places = places  # in the method's order
+        #: The first place, if the others follow it one by one.
+        self.run: Optional[int] = None
+        if places and places == list(range(places[0], places[0] + len(places))):
+            self.run = places[0]
+        self._pieces = pieces
+        self._address = 0
+        self._floats: List[Floats] = []
+
+    def floats(self, address: int) -> List[Floats]:
+        """Of the pieces, if the bucket's floats begin there. DDP's buckets stay where they are."""
+        if address != self._address:
+            self._address = address
+            self._floats = [(address + 4 * first, count) for _, first, count in self._pieces]
+        return self._floats
 
 
 class Averaging:
@@ -32,9 +54,10 @@ class Averaging:
         self._is_made = False  # and has loaded its initial state
         self._names = names
         self._places: Dict[str, int] = {}
+        self._turns = Remembered(self._turns_of)
         self._loaded: Optional[bytes] = None  # the initial state of the method
         self._buckets: List[Bucket] = []  # of this step
-        self._waiting: Dict[int, Any] = {}  # by position: gradients whose turn has not come
+        self._waiting: Dict[int, Floats] = {}  # by position: gradients whose turn has not come
         self._submitted = 0
         self._is_begun = False
         self._last_end = time.monotonic()
@@ -61,14 +84,14 @@ class Averaging:
     def _begin_method(self) -> None:
         if self._factor != 1:
             self.averager.rescale(self._factor)
-        by_tensor = self._rates.in_order([name for name, _ in self.shapes])
+        by_tensor = self._rates.in_order(self.shapes)
         self.averager.begin(self.step, self._rates.common, by_tensor)
 
     def add(self, bucket: Bucket, used: Optional[Set[str]]) -> None:
         """``used`` are the parameters that this rank has used so far, where that is known."""
         self._buckets.append(bucket)
         bucket.arrive()
-        for piece in bucket.pieces:
+        for piece in bucket.pieces if self.carried or used is not None else ():
             name = self._names[piece.parameter]
             if used is not None and name not in used and bool(bucket.values(piece).any()):
                 self._kept.add(name)
@@ -79,11 +102,18 @@ class Averaging:
         if self._is_made:
             self._submit(bucket)
 
-    def finish(self, ready: List[str], used: Optional[List[str]], last_ready: float) -> bool:
-        """After the last bucket: whether all was finite.
+    def finish(
+        self,
+        ready: List[str],
+        used: Optional[List[str]],
+        last_ready: float,
+        on_means: Callable[[bool, Iterable[Bucket]], None] = lambda is_finite, buckets: None,
+    ) -> None:
+        """After the last bucket.
 
         ``ready`` are parameters in the order in which their gradients came, and ``used`` those that
         this rank used, where that is known. ``last_ready`` is when the last bucket came.
+        ``on_means`` is called before DDP gets the means, with whether they are finite.
         """
         if not self._is_made:
             self._make(ready)
@@ -96,13 +126,13 @@ class Averaging:
             self._take_back()
         if used is not None:
             self._carry_unused(used)
+        on_means(is_finite, self._buckets)
         for bucket in self._buckets:
             bucket.deliver()
         self._buckets = []
         self._is_begun = False
         self._last_end = time.monotonic()
         self.exposed_seconds += self._last_end - last_ready
-        return is_finite
 
     def fail(self, error: BaseException) -> None:
         """Passes the failure to DDP, which waits."""
@@ -111,11 +141,25 @@ class Averaging:
         self._buckets = []
 
     def _submit(self, bucket: Bucket) -> None:
-        for piece in bucket.pieces:
-            self._waiting[self._places[self._names[piece.parameter]]] = bucket.floats(piece)
-        while self._submitted in self._waiting:
-            self.averager.submit(self._submitted, self._waiting.pop(self._submitted))
-            self._submitted += 1
+        turns = self._turns(bucket.pieces)
+        floats = turns.floats(bucket.address())
+        if turns.run == self._submitted:  # as always, once DDP has settled its buckets
+            self._submit_next(floats)
+        else:
+            self._waiting.update(zip(turns.places, floats))
+        waited: List[Floats] = []
+        while self._submitted + len(waited) in self._waiting:
+            waited.append(self._waiting.pop(self._submitted + len(waited)))
+        if waited:
+            self._submit_next(waited)
+
+    def _submit_next(self, floats: List[Floats]) -> None:
+        self.averager.submit(self._submitted, floats)
+        self._submitted += len(floats)
+
+    def _turns_of(self, pieces: List[Piece]) -> _Turns:
+        """With ``hosts=``, this rank may have no piece of a bucket."""
+        return _Turns(pieces, [self._places[self._names[piece.parameter]] for piece in pieces])
 
     # --- The method ---
 
@@ -127,7 +171,7 @@ class Averaging:
             self._check_tensors(_native.describe_state(method))
         self._is_made = False
         self._loaded, self.step = method, step
-        self.carried = {name: tensor.clone() for name, tensor in carried.items()}
+        self.carried = {plain_name(name): tensor.clone() for name, tensor in carried.items()}
 
     def save(self) -> Optional[bytes]:
         if self._is_begun:
@@ -162,6 +206,7 @@ class Averaging:
             self._loaded = None
         self.shapes, self._is_made = made, True
         self._places = {name: place for place, name in enumerate(order)}
+        self._turns = Remembered(self._turns_of)
 
     def _agree(self, arrived: List[str], ready: List[str]) -> List[str]:
         """Rank 0's order for all: as gradients became ready, then the rest as they arrived."""

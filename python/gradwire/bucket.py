@@ -1,23 +1,64 @@
 """A bucket of DDP's on its way: its gradients as floats that the library can read and write."""
 
-from typing import Any, List, Optional
+import operator
+from typing import Any, Dict, List, Optional
 
 import torch
 
-from .tensors import Floats, Piece, pieces_of
+from .tensors import Piece, pieces_of
+
+
+class _Layout:
+    """Where the gradients of one of DDP's buckets lie."""
+
+    def __init__(self, bucket: Any) -> None:
+        buffer = bucket.buffer()
+        self.parameters: List[torch.Tensor] = bucket.parameters()
+        self.pieces = pieces_of(buffer, self.parameters, bucket.gradients())
+        self._memory = buffer.data_ptr(), buffer.numel()
+        self._uses = 0
+
+    def fits(self, bucket: Any, buffer: torch.Tensor) -> bool:
+        """DDP makes its buckets anew once, after its first averaged pass. So the parameters are
+        compared a few times, and from then on only the memory."""
+        if self._memory != (buffer.data_ptr(), buffer.numel()):
+            return False
+        self._uses += 1
+        if self._uses > _CHECKED_PASSES:
+            return True
+        now = bucket.parameters()
+        # Tensors compare element by element, so lists of them cannot be compared by ==.
+        return len(now) == len(self.parameters) and all(map(operator.is_, now, self.parameters))
+
+
+#: In so many passes the parameters of a bucket are compared.
+_CHECKED_PASSES = 16
+
+
+class BucketLayouts:
+    """The layouts of DDP's buckets. Each is found once, since with many small parameters that takes
+    longer than their exchange."""
+
+    def __init__(self) -> None:
+        self._known: Dict[int, _Layout] = {}  # by bucket
+
+    def pieces(self, bucket: Any, buffer: torch.Tensor) -> List[Piece]:
+        """The same list, as an object, while the bucket stays as it is."""
+        known = self._known.get(bucket.index())
+        if known is None or not known.fits(bucket, buffer):
+            known = self._known[bucket.index()] = _Layout(bucket)
+        return known.pieces
 
 
 class Bucket:
     """Gradients of 32-bit floats in the processor's memory are worked on where they are. All others
     are copied: to 32-bit floats, and from a device through pinned memory."""
 
-    def __init__(self, bucket: Any) -> None:
+    def __init__(self, bucket: Any, layouts: BucketLayouts) -> None:
         self.index: int = bucket.index()
         self.is_last: bool = bucket.is_last()
         self.buffer: torch.Tensor = bucket.buffer()
-        self.pieces: List[Piece] = pieces_of(
-            self.buffer, bucket.parameters(), bucket.gradients()
-        )
+        self.pieces = layouts.pieces(bucket, self.buffer)
         self._arrival: Optional[torch.cuda.Event] = None
         self._floats = self.buffer
         self._depart()
@@ -45,8 +86,9 @@ class Bucket:
         """The floats of one parameter."""
         return self._floats.view(-1).narrow(0, piece.first, piece.elements)
 
-    def floats(self, piece: Piece) -> Floats:
-        return self._floats.data_ptr() + 4 * piece.first, piece.elements
+    def address(self) -> int:
+        """Of the floats."""
+        return self._floats.data_ptr()
 
     def deliver(self) -> None:
         """The floats are the means now: DDP can continue."""

@@ -7,7 +7,7 @@ to save, and an end. How gradients come to it, and on which thread, is up to the
 
 import os
 import warnings
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import torch
 
@@ -67,6 +67,9 @@ class Participant:
     #: The message of calls after the end.
     _IS_CLOSED = "it is closed"
 
+    #: Which part of the parameters this rank averages, of how many that a host has.
+    _place: Tuple[int, int] = (0, 1)
+
     _group: Any
     _meeting: Meeting
     _averager: Any
@@ -116,6 +119,7 @@ class Participant:
             self._averager = _native.Averager(
                 **self._meeting._asdict(),
                 spec=self._given_spec,
+                parts=self._place[1],
                 topology=options.topology,
                 seed=options.seed,
                 interface=options.interface or named_interface() or "",

@@ -32,7 +32,8 @@ void Averager::make(std::vector<MethodTensor> tensors) {
   if (totals_.steps == 0) totals_.tensor_bytes.assign(tensors.size(), 0);
   if (log_) log_->set_parameters(total_elements(tensors));
   MethodOptions options = options_.method;
-  options.group_elements = group_elements_for(total_elements(tensors));
+  // By the size of the whole model: a host sends as many messages with many ranks as with one.
+  options.group_elements = group_elements_for(options_.parts * total_elements(tensors));
   method_ = make_method(*communicator_, std::move(tensors), options_.spec, options);
   if (log_) log_->set_method(method_->spec());
 }

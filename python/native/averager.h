@@ -34,6 +34,7 @@ class Averager {
     CommunicatorOptions communicator;
     MethodOptions method;
     std::string spec;
+    std::size_t parts = 1;        // of the model, each averaged by another rank of this host
     RunLog::Options record = {};  // without a directory none is written
   };
 

@@ -169,6 +169,7 @@ Averager::Options options_of(const py::kwargs& given) {
   };
   Averager::Options options;
   options.spec = get("spec", std::string());
+  options.parts = get("parts", std::size_t{1});
   options.tcp = {.meeting = {.rank = get("rank", std::size_t{0}),
                              .size = get("size", std::size_t{1}),
                              .master_host = get("host", std::string()),
@@ -221,9 +222,11 @@ void bind_averager(py::module_& module) {
            py::arg("parameters") = std::vector<Floats>(), py::arg("gradient_at") = py::none(),
            py::arg("moved_squared") = py::none())
       .def(
-          "submit",
-          [](BoundAverager& self, std::size_t tensor, const Floats& floats) {
-            self.averager.submit(tensor, span_of(floats));
+          "submit",  // consecutive tensors
+          [](BoundAverager& self, std::size_t first, const std::vector<Floats>& gradients) {
+            for (std::size_t i = 0; i < gradients.size(); ++i) {
+              self.averager.submit(first + i, span_of(gradients[i]));
+            }
           },
           Released())
       .def(

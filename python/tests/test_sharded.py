@@ -30,15 +30,16 @@ class Case(unittest.TestCase):
         for result in all_results:
             self.assertEqual(result[key], all_results[0][key])
 
-    def as_native(self, **arguments):
+    def as_native(self, difference_max=1e-5, **arguments):
         """Without compression, two hosts get what FSDP2 gets by itself."""
         native = results("sharded_train", 4, spec="native", **arguments)
         ours = results("sharded_train", 4, spec="none", **arguments)
         self.same_on_all(ours)
         for theirs, mine in zip(native, ours):
             for a, b in zip(theirs["losses"], mine["losses"]):
-                self.assertAlmostEqual(a, b, places=5)
-            self.assertLess(max(abs(a - b) for a, b in zip(theirs["values"], mine["values"])), 1e-5)
+                self.assertAlmostEqual(a, b, delta=difference_max)
+            pairs = zip(theirs["values"], mine["values"])
+            self.assertLess(max(abs(a - b) for a, b in pairs), difference_max)
         return ours
 
 
@@ -97,17 +98,24 @@ class Passes(Case):
         self.as_native(forwards=[{"repeats": 2}], steps=5)
 
     def test_a_block_that_is_skipped(self):
-        self.same_on_all(
-            results("sharded_train", 4, spec="ef(topk(5%))", forwards=[{}, {"skips": 1}])
-        )
+        forwards = [{}, {"skips": 1}]
+        # FSDP2 leaves it without a gradient, and gradwire gives it the mean of all hosts, which is
+        # zero here. A momentum would go on in the latter case only.
+        self.as_native(forwards=forwards, momentum=0.0)
+        self.same_on_all(results("sharded_train", 4, spec="ef(topk(5%))", forwards=forwards))
 
     def test_a_block_that_one_host_uses(self):
         for spec in ("none", "ef(topk(5%))"):
             self.assertEqual(len(set(results("used_on_one_host", 4, spec=spec))), 1)
 
     def test_types(self):
-        policy = {"param_dtype": "bfloat16", "reduce_dtype": "float32"}
-        self.as_native(policy=policy, steps=3)
+        # In the latter case FSDP2 rounds the sum of the hosts to 8 bits, and gradwire does not. Clipped
+        # gradients are at most 1, and three steps with momentum multiply a difference by 5.6 rates.
+        rounding = 5.6 * 0.05 / 2**8
+        for reduced, difference_max in {"float32": 1e-5, "bfloat16": rounding}.items():
+            with self.subTest(reduced):
+                policy = {"param_dtype": "bfloat16", "reduce_dtype": reduced}
+                self.as_native(difference_max, policy=policy, steps=3)
 
     def test_a_divisor_of_the_program(self):
         self.as_native(divisor=2)  # of the ranks of a host: hosts are added up

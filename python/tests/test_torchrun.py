@@ -16,9 +16,12 @@ EXAMPLE = HERE.parents[1] / "examples" / "train_ddp.py"
 def torchrun(program, state):
     """Trains 30 steps on two ranks; what it printed."""
     call = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    call += ["--max-restarts", "3", str(program), "--data", "generated", "--steps", "30"]
+    call += ["--max-restarts", "1", str(program), "--data", "generated", "--steps", "30"]
     call += ["--state", str(state), "--save-every", "10", "--method", "ef(topk(1%) | natural)"]
     environment = dict(os.environ, OMP_NUM_THREADS="1", USE_LIBUV="0")
+    # torch 2.13 keeps the store of the first start, with the addresses of ranks that are gone. In half
+    # of the restarts, Gloo would read them and fail: "connectFullMesh failed ... Connection refused".
+    environment["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1"
     ended = subprocess.run(call, env=environment, capture_output=True, text=True, timeout=300)
     if ended.returncode != 0:
         raise AssertionError(f"torchrun ended with {ended.returncode}:\n{ended.stderr}")
