@@ -26,8 +26,10 @@ bool is_codec(const SpecArgument& argument) {
   });
 }
 
-ParsedMethod read_codec(MethodReader& reader) {
-  const std::shared_ptr<const Codec> up = reader.codec(why_not_with_error_memory);
+ParsedMethod read_codec(MethodReader& reader, const SpecArgument& argument) {
+  const std::shared_ptr<const Codec> up = reader.make_nested(argument);
+  reader.write(up->spec());
+  reader.refuse_if(why_not_with_error_memory(*up), "codec");
   const std::shared_ptr<const Codec> down = reader.down(why_not_with_error_memory);
   return parse_method("ef(" + up->spec() + (down ? ", down=" + down->spec() : "") + ")");
 }
@@ -55,9 +57,9 @@ ParsedMethod read_method(MethodReader& reader, const SpecArgument& argument) {
 }
 
 ParsedMethod read_inner(MethodReader& reader) {
-  const SpecArgument* const argument = reader.arguments().nested_or_first("codec");
-  if (argument == nullptr || is_codec(*argument)) return read_codec(reader);
-  return read_method(reader, *argument);
+  const SpecArgument* const argument = reader.arguments().nested_or_first("codec", "sign");
+  if (argument == nullptr) reader.arguments().fail("'adam' needs a codec, as in 'adam(sign)'");
+  return is_codec(*argument) ? read_codec(reader, *argument) : read_method(reader, *argument);
 }
 
 // Mean squares of what is right on average are too large by a known factor, others are wrong.
