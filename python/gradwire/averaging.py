@@ -6,7 +6,7 @@ become ready from then on; a gradient that comes out of turn waits for its turn.
 """
 
 import time
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Set
 
 import torch
 
@@ -14,8 +14,16 @@ from . import _native
 from .bucket import Bucket
 from .errors import Error
 from .rates import Rates
-from .tensors import NamedShapes, shape_of
+from .remembered import Remembered
+from .tensors import Floats, NamedShapes, Piece, plain_name, shape_of
 from .waiting import told_if_slow
+
+
+class _Order(NamedTuple):
+    """The turns of a bucket's pieces."""
+
+    places: List[int]  # in the method's order
+    run: Optional[int]  # the first place, if the others follow it one by one
 
 
 class Averaging:
@@ -32,9 +40,10 @@ class Averaging:
         self._is_made = False  # and has loaded its initial state
         self._names = names
         self._places: Dict[str, int] = {}
+        self._orders = Remembered(self._order_of)
         self._loaded: Optional[bytes] = None  # the initial state of the method
         self._buckets: List[Bucket] = []  # of this step
-        self._waiting: Dict[int, Any] = {}  # by position: gradients whose turn has not come
+        self._waiting: Dict[int, Floats] = {}  # by position: gradients whose turn has not come
         self._submitted = 0
         self._is_begun = False
         self._last_end = time.monotonic()
@@ -61,14 +70,14 @@ class Averaging:
     def _begin_method(self) -> None:
         if self._factor != 1:
             self.averager.rescale(self._factor)
-        by_tensor = self._rates.in_order([name for name, _ in self.shapes])
+        by_tensor = self._rates.in_order(self.shapes)
         self.averager.begin(self.step, self._rates.common, by_tensor)
 
     def add(self, bucket: Bucket, used: Optional[Set[str]]) -> None:
         """``used`` are the parameters that this rank has used so far, where that is known."""
         self._buckets.append(bucket)
         bucket.arrive()
-        for piece in bucket.pieces:
+        for piece in bucket.pieces if self.carried or used is not None else ():
             name = self._names[piece.parameter]
             if used is not None and name not in used and bool(bucket.values(piece).any()):
                 self._kept.add(name)
@@ -79,11 +88,18 @@ class Averaging:
         if self._is_made:
             self._submit(bucket)
 
-    def finish(self, ready: List[str], used: Optional[List[str]], last_ready: float) -> bool:
-        """After the last bucket: whether all was finite.
+    def finish(
+        self,
+        ready: List[str],
+        used: Optional[List[str]],
+        last_ready: float,
+        on_means: Callable[[bool, Iterable[Bucket]], None] = lambda is_finite, buckets: None,
+    ) -> None:
+        """After the last bucket.
 
         ``ready`` are parameters in the order in which their gradients came, and ``used`` those that
         this rank used, where that is known. ``last_ready`` is when the last bucket came.
+        ``on_means`` is called before DDP gets the means, with whether they are finite.
         """
         if not self._is_made:
             self._make(ready)
@@ -96,13 +112,13 @@ class Averaging:
             self._take_back()
         if used is not None:
             self._carry_unused(used)
+        on_means(is_finite, self._buckets)
         for bucket in self._buckets:
             bucket.deliver()
         self._buckets = []
         self._is_begun = False
         self._last_end = time.monotonic()
         self.exposed_seconds += self._last_end - last_ready
-        return is_finite
 
     def fail(self, error: BaseException) -> None:
         """Passes the failure to DDP, which waits."""
@@ -111,11 +127,23 @@ class Averaging:
         self._buckets = []
 
     def _submit(self, bucket: Bucket) -> None:
-        for piece in bucket.pieces:
-            self._waiting[self._places[self._names[piece.parameter]]] = bucket.floats(piece)
-        while self._submitted in self._waiting:
-            self.averager.submit(self._submitted, self._waiting.pop(self._submitted))
-            self._submitted += 1
+        order, floats = self._orders(bucket.pieces), bucket.floats(bucket.pieces)
+        first = self._submitted
+        turn: List[Floats] = []
+        if order.run == first:  # as always, once DDP has settled its buckets
+            turn = floats
+        else:
+            self._waiting.update(zip(order.places, floats))
+        while first + len(turn) in self._waiting:  # also what waited for this bucket
+            turn.append(self._waiting.pop(first + len(turn)))
+        if turn:
+            self.averager.submit(first, turn)
+            self._submitted += len(turn)
+
+    def _order_of(self, pieces: List[Piece]) -> _Order:
+        places = [self._places[self._names[piece.parameter]] for piece in pieces]
+        is_run = places == list(range(places[0], places[0] + len(places)))
+        return _Order(places, places[0] if is_run else None)
 
     # --- The method ---
 
@@ -127,7 +155,7 @@ class Averaging:
             self._check_tensors(_native.describe_state(method))
         self._is_made = False
         self._loaded, self.step = method, step
-        self.carried = {name: tensor.clone() for name, tensor in carried.items()}
+        self.carried = {plain_name(name): tensor.clone() for name, tensor in carried.items()}
 
     def save(self) -> Optional[bytes]:
         if self._is_begun:
@@ -162,6 +190,7 @@ class Averaging:
             self._loaded = None
         self.shapes, self._is_made = made, True
         self._places = {name: place for place, name in enumerate(order)}
+        self._orders = Remembered(self._order_of)
 
     def _agree(self, arrived: List[str], ready: List[str]) -> List[str]:
         """Rank 0's order for all: as gradients became ready, then the rest as they arrived."""

@@ -1,23 +1,39 @@
 """A bucket of DDP's on its way: its gradients as floats that the library can read and write."""
 
-from typing import Any, List, Optional
+import operator
+from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 
-from .tensors import Floats, Piece, pieces_of
+from .tensors import Floats, Piece, floats_of_pieces, pieces_of
+
+
+class BucketLayouts:
+    """Where gradients lie in DDP's buckets. It is looked up once, since with many small parameters
+    that takes longer than their exchange; DDP changes its buckets only after the first step."""
+
+    def __init__(self) -> None:
+        self._known: Dict[int, Tuple[List[torch.Tensor], List[Piece]]] = {}  # by bucket
+
+    def pieces(self, bucket: Any) -> List[Piece]:
+        parameters = bucket.parameters()
+        known, pieces = self._known.get(bucket.index(), ([], []))
+        # Tensors compare element by element, so lists of them cannot be compared by ==.
+        if len(known) != len(parameters) or not all(map(operator.is_, known, parameters)):
+            pieces = pieces_of(bucket.buffer(), parameters, bucket.gradients())
+            self._known[bucket.index()] = parameters, pieces
+        return pieces
 
 
 class Bucket:
     """Gradients of 32-bit floats in the processor's memory are worked on where they are. All others
     are copied: to 32-bit floats, and from a device through pinned memory."""
 
-    def __init__(self, bucket: Any) -> None:
+    def __init__(self, bucket: Any, layouts: BucketLayouts) -> None:
         self.index: int = bucket.index()
         self.is_last: bool = bucket.is_last()
         self.buffer: torch.Tensor = bucket.buffer()
-        self.pieces: List[Piece] = pieces_of(
-            self.buffer, bucket.parameters(), bucket.gradients()
-        )
+        self.pieces = layouts.pieces(bucket)
         self._arrival: Optional[torch.cuda.Event] = None
         self._floats = self.buffer
         self._depart()
@@ -45,8 +61,8 @@ class Bucket:
         """The floats of one parameter."""
         return self._floats.view(-1).narrow(0, piece.first, piece.elements)
 
-    def floats(self, piece: Piece) -> Floats:
-        return self._floats.data_ptr() + 4 * piece.first, piece.elements
+    def floats(self, pieces: List[Piece]) -> List[Floats]:
+        return floats_of_pieces(self._floats, pieces)
 
     def deliver(self) -> None:
         """The floats are the means now: DDP can continue."""

@@ -2,16 +2,17 @@
 
 import time
 import weakref
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, List, Optional
 
 import torch
 import torch.distributed as dist
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.nn.parallel import DistributedDataParallel
 
-from .bucket import Bucket
+from .bucket import Bucket, BucketLayouts
 from .discarded import DiscardWatch
 from .errors import Error
+from .first_cause import explain
 from .hook import Hook
 from .host_bucket import HostBucket
 from .hosts import Host, HostsOption, Parts, find_host
@@ -64,9 +65,10 @@ class DdpHook(Hook):
 
         self._join(group, shapes, model.module, names, by_parameter)
         self._group = model.process_group  # for states of all ranks
-        self._discards = DiscardWatch(
-            self.spec, parameters.values() if self._traits["has_memory"] else ()
-        )
+        watched = by_parameter if self._traits["has_memory"] else {}
+        self._discards = DiscardWatch(self.spec, watched, names)
+
+        self._layouts = BucketLayouts()
 
         # Which gradients came, in their order, since the model was last called.
         self._ready: List[str] = []
@@ -107,23 +109,24 @@ class DdpHook(Hook):
         if self._is_ignoring:
             return default_hooks.allreduce_hook(self._group, ddp_bucket)
         bucket = self._bucket(ddp_bucket)
+        tasks: List[Callable[[], None]] = []
         if bucket.index == 0:
             if self._is_open:
                 raise self._end(Error("the last backward pass was not completed"))
             self._is_open = True
-            self._discards.begin()
             rates, factor = self._rates.now(), self._scale_factor()
-            self._worker.put(lambda: self._try(lambda: self._averaging.begin(rates, factor)))
+            tasks.append(lambda: self._try(lambda: self._averaging.begin(rates, factor)))
         used_so_far = set(self._ready) if self._watches_use else None
-        self._worker.put(lambda: self._add(bucket, used_so_far))
+        tasks.append(lambda: self._add(bucket, used_so_far))
         if bucket.is_last:
             self._is_open = False
             now, ready = time.monotonic(), self._ready
             used = list(ready) if self._watches_use else None
             order = [] if self._watches_use else ready
-            self._worker.put(lambda: self._try(lambda: self._finish(order, used, now)))
+            tasks.append(lambda: self._try(lambda: self._finish(order, used, now)))
             if self._watches and not self._watches_use:
                 self._unwatch()
+        self._worker.put(*tasks)
         return bucket.future
 
     def _check_join(self) -> None:
@@ -139,20 +142,23 @@ class DdpHook(Hook):
             )
 
     def _finish(self, order: List[str], used: Optional[List[str]], last_ready: float) -> None:
-        if not self._averaging.finish(order, used, last_ready):
-            self._discards.forget()
+        self._averaging.finish(order, used, last_ready, self._discards.note_means)
         self._note_step(self._rates.last)
+
+    def _end(self, error: BaseException) -> BaseException:
+        return super()._end(error if self._host is None else explain(self._host, error))
 
     def _bucket(self, ddp_bucket: Any) -> Bucket:
         try:
             if self._host is None or self._parts is None:
-                return Bucket(ddp_bucket)
-            return HostBucket(ddp_bucket, self._host, self._parts)
+                return Bucket(ddp_bucket, self._layouts)
+            return HostBucket(ddp_bucket, self._layouts, self._host, self._parts)
         except RuntimeError as error:  # of gradwire, or of torch if the host has lost a rank
             raise self._end(error)
 
     def _stop(self, seconds: Optional[float] = None) -> bool:
         self._unwatch()
+        self._discards.stop()
         return super()._stop(seconds)
 
 

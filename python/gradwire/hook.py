@@ -106,7 +106,7 @@ class Hook(Participant):
         if self._warned_of_scaler or not self._traits["has_memory"]:
             return
         self._warned_of_scaler = True
-        if any(_is_scaler(thing) for thing in gc.get_objects()):
+        if _is_scaler_in_use():
             warnings.warn(
                 f"a GradScaler is in use, and {self.spec} remembers gradients. Its memory will be "
                 "wrong when the scale changes. Pass the scaler: gradwire.attach(..., "
@@ -265,8 +265,13 @@ def _check_optimizer_fits(traits: Dict[str, Any], optimizer: Optional[torch.opti
             )
 
 
-def _is_scaler(thing: Any) -> bool:
-    try:
-        return type(thing).__name__ == "GradScaler" and bool(thing.is_enabled())
-    except Exception:  # other people's objects
-        return False
+def _is_scaler_in_use() -> bool:
+    """Whether the program has a GradScaler. It is looked for among the objects that refer to the
+    class. To look at all objects would take references to tensors while torch frees them on other
+    threads, and torch warns about that: "Deallocating Tensor that still has live PyObject
+    references"."""
+    kinds = [getattr(torch.amp, "GradScaler", torch.cuda.amp.GradScaler)]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    referrers = gc.get_referrers(*kinds)
+    return any(isinstance(thing, kinds[0]) and thing.is_enabled() for thing in referrers)

@@ -4,9 +4,8 @@ from typing import Any
 
 import torch
 
-from .bucket import Bucket
+from .bucket import Bucket, BucketLayouts
 from .hosts import Host, Parts, Sum, gather
-from .tensors import Piece
 
 
 class HostBucket(Bucket):
@@ -16,15 +15,15 @@ class HostBucket(Bucket):
     are gathered when the step is finished, in the same order again.
     """
 
-    def __init__(self, bucket: Any, host: Host, parts: Parts) -> None:
+    def __init__(self, bucket: Any, layouts: BucketLayouts, host: Host, parts: Parts) -> None:
         self._host = host
         self._parts = parts
-        super().__init__(bucket)
+        super().__init__(bucket, layouts)
 
     def _depart(self) -> None:
         self._layout = self._parts.layout([piece.parameter for piece in self.pieces])
         self._sum = Sum(self._host, self._layout.pack(self.buffer.to(torch.float32).view(-1)))
-        self.pieces = [Piece(*own) for own in self._layout.own]
+        self.pieces = self._layout.own
 
     def arrive(self) -> None:
         self._floats = self._sum.wait().div_(self._host.ranks).cpu()

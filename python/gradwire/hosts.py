@@ -7,15 +7,17 @@ host.
 """
 
 import os
+import secrets
 import socket
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import torch
 import torch.distributed as dist
 
 from .errors import Error
 from .meeting import check_same, gather as gather_facts, global_ranks
-from .tensors import Names, shape_of
+from .tensors import Names, Piece, shape_of
 
 #: "auto"; a number of hosts, with as many consecutive ranks each; or the host of every rank.
 HostsOption = Union[str, int, Sequence[Any]]
@@ -32,18 +34,21 @@ class Host(NamedTuple):
     ranks: int
     local: Any  # their process group
     peers: Any  # the process group of the ranks with this index on all hosts
+    run: int  # a random number that all ranks share
 
 
 def find_host(
     group: Any, hosts: HostsOption, facts: Dict[str, Any], seconds_max: float
 ) -> Optional[Host]:
     """None if every host has one rank. All ranks of the group call it, with the same facts."""
-    all_ranks = gather_facts(group, (_label(group, hosts), facts), seconds_max)
-    for rank, (_, theirs) in enumerate(all_ranks):
-        check_same(all_ranks[0][1], theirs, rank)
+    mine = (_label(group, hosts), facts, secrets.randbits(63))
+    all_ranks = gather_facts(group, mine, seconds_max)
+    _, first_facts, run = all_ranks[0]
+    for rank, (_, theirs, _) in enumerate(all_ranks):
+        check_same(first_facts, theirs, rank)
     members = global_ranks(group)
     by_host: Dict[Any, List[int]] = {}
-    for rank, (label, _) in enumerate(all_ranks):
+    for rank, (label, _, _) in enumerate(all_ranks):
         by_host.setdefault(label, []).append(members[rank])
     counts = {str(label): len(ranks) for label, ranks in by_host.items()}
     if len(set(counts.values())) > 1:
@@ -51,7 +56,7 @@ def find_host(
             f"hosts= needs the same number of ranks on every host, and there are {counts}: start as "
             "many on each, or attach without hosts="
         )
-    return _make_groups(group, list(by_host.values()))
+    return _make_groups(group, list(by_host.values()), run)
 
 
 def _label(group: Any, hosts: HostsOption) -> Any:
@@ -77,7 +82,7 @@ def _is_whole(group: Any) -> bool:
     return dist.get_world_size(group) == dist.get_world_size()
 
 
-def _make_groups(group: Any, hosts: List[List[int]]) -> Optional[Host]:
+def _make_groups(group: Any, hosts: List[List[int]], run: int) -> Optional[Host]:
     ranks = len(hosts[0])
     if ranks == 1:
         return None
@@ -98,7 +103,7 @@ def _make_groups(group: Any, hosts: List[List[int]]) -> Optional[Host]:
     (local,) = [members for members in hosts if mine in members]
     index = local.index(mine)
     peers = tuple(members[index] for members in hosts)
-    return Host(index, ranks, groups[tuple(local)], groups[peers])
+    return Host(index, ranks, groups[tuple(local)], groups[peers], run)
 
 
 # --- Parts of parameters ---
@@ -168,13 +173,13 @@ class Layout:
         for own in sizes:
             self._by_rank += own + [self.elements - sum(own)]
         self._padding = [torch.zeros(self.elements - sum(own)) for own in sizes]
-        #: This rank's parts: what stands for each, its first element and its size.
-        self.own: List[Tuple[torch.Tensor, int, int]] = []
+        #: This rank's parts.
+        self.own: List[Piece] = []
         first = 0
         for parts in cut:
             part = parts[host.index]
             if part.elements > 0:
-                self.own.append((part.stand_in, first, part.elements))
+                self.own.append(Piece(part.stand_in, first, part.elements))
             first += part.elements
         count = len(cut)
         self._to_ranks = [[p * host.ranks + rank for p in range(count)] for rank in ranks]
@@ -197,11 +202,27 @@ class Layout:
 # --- Within a host ---
 
 
+class LostWithinHost(RuntimeError):
+    """Torch's own collective among the ranks of this host failed; it does not say whom it misses."""
+
+
+@contextmanager
+def _within_host() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        raise LostWithinHost(str(error)) from error
+
+
 class Sum:
     """This rank's part of a sum that is under way."""
 
     def __init__(self, host: Host, rows: torch.Tensor) -> None:
         self._rows = rows
+        with _within_host():
+            self._start(host, rows)
+
+    def _start(self, host: Host, rows: torch.Tensor) -> None:
         try:
             self.part = torch.empty_like(rows[0])
             self._work = [
@@ -219,13 +240,15 @@ class Sum:
             self.part = rows[host.index]
 
     def wait(self) -> torch.Tensor:
-        for work in self._work:
-            work.wait()
+        with _within_host():
+            for work in self._work:
+                work.wait()
         return self.part
 
 
 def gather(host: Host, part: torch.Tensor) -> torch.Tensor:
     """The parts of all ranks of the host, a row each."""
     rows = part.new_empty(host.ranks, part.numel())
-    dist.all_gather(list(rows), part, group=host.local)
+    with _within_host():
+        dist.all_gather(list(rows), part, group=host.local)
     return rows

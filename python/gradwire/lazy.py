@@ -112,8 +112,7 @@ class LazyStep(Participant):
             gradient_at,
             self._moved_squared,
         )
-        for place, gradient in enumerate(self._gradients):
-            self._averager.submit(place, floats_of(gradient))
+        self._averager.submit(0, [floats_of(gradient) for gradient in self._gradients])
         is_finite = self._averager.finish(0.0)
         self._steps += 1
         if is_finite:

@@ -4,6 +4,8 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 import torch
 
+from .tensors import NamedShapes
+
 
 class Rates(NamedTuple):
     """Of one step."""
@@ -13,9 +15,11 @@ class Rates(NamedTuple):
     #: By parameter; empty if all have the common one.
     by_name: Dict[str, float]
 
-    def in_order(self, names: List[str]) -> List[float]:
-        """One rate for each name; empty if all have the common one."""
-        return [self.by_name.get(name, self.common) for name in names] if self.by_name else []
+    def in_order(self, shapes: NamedShapes) -> List[float]:
+        """One rate for each tensor; empty if all have the common one."""
+        if not self.by_name:
+            return []
+        return [self.by_name.get(name, self.common) for name, _ in shapes]
 
 
 class RatesOfGroups:

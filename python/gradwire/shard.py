@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import torch
 
 from .errors import Error
-from .tensors import Floats, Names, Piece
+from .tensors import Floats, Names, Piece, floats_of_pieces, plain_name
 
 
 class Shard:
@@ -140,8 +140,8 @@ class Shard:
     def values(self, piece: Piece) -> torch.Tensor:
         return self._known_floats().narrow(0, piece.first, piece.elements)
 
-    def floats(self, piece: Piece) -> Floats:
-        return self._known_floats().data_ptr() + 4 * piece.first, piece.elements
+    def floats(self, pieces: List[Piece]) -> List[Floats]:
+        return floats_of_pieces(self._known_floats(), pieces)
 
     def deliver(self) -> None:
         """The pass waits for all groups, and then calls :meth:`give`."""
@@ -160,7 +160,8 @@ class Shard:
 def _name_of(parameter: Any, module_names: Dict[torch.nn.Module, str]) -> str:
     """With the range that this rank holds, as in ``layers.0.weight[128:256]``."""
     owner = parameter._module_info
-    name = ".".join(filter(None, (module_names[owner.module], owner.param_name)))
+    path = ".".join(filter(None, (module_names[owner.module], owner.param_name)))
+    name = plain_name(path)
     mesh = parameter.mesh_info
     if mesh.shard_mesh_size == 1:
         return name

@@ -27,13 +27,19 @@ def shape_of(parameter: torch.Tensor) -> List[int]:
     return [size for _, _, size in sorted(sizes, key=lambda size: (-size[0], size[1]))]
 
 
+def plain_name(name: str) -> str:
+    """Without the prefix that torch.compile gives to the parameters of a compiled module. So states
+    of a compiled model fit an eager one, and the reverse."""
+    return ".".join(part for part in name.split(".") if part != "_orig_mod")
+
+
 def trained_parameters(
     module: torch.nn.Module, ignored: Iterable[str] = ()
 ) -> Dict[str, torch.nn.Parameter]:
     """By name, those that gradients are made for, in the order in which they are defined."""
     left_out = set(ignored)
     trained = {
-        name: parameter
+        plain_name(name): parameter
         for name, parameter in module.named_parameters()
         if parameter.requires_grad and name not in left_out
     }
@@ -48,6 +54,12 @@ class Piece(NamedTuple):
     parameter: torch.Tensor
     first: int  # element of the bucket
     elements: int
+
+
+def floats_of_pieces(values: torch.Tensor, pieces: Sequence[Piece]) -> List[Floats]:
+    """Of a bucket's floats."""
+    address = values.data_ptr()
+    return [(address + 4 * first, elements) for _, first, elements in pieces]
 
 
 def pieces_of(

@@ -2,24 +2,26 @@
 
 import queue
 import threading
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, List, Optional, Tuple
+
+Tasks = Tuple[Callable[[], None], ...]
 
 
 class Worker:
     """Tasks must not raise."""
 
     def __init__(self, name: str) -> None:
-        self._tasks: "queue.SimpleQueue[Optional[Callable[[], None]]]" = queue.SimpleQueue()
+        self._tasks: "queue.SimpleQueue[Optional[Tasks]]" = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
-    def put(self, task: Callable[[], None]) -> None:
-        self._tasks.put(task)
+    def put(self, *tasks: Callable[[], None]) -> None:
+        self._tasks.put(tasks)
 
     def wait(self) -> None:
         """Waits until all tasks are done."""
         done = threading.Event()
-        self._tasks.put(done.set)
+        self.put(done.set)
         done.wait()
 
     def call(self, task: Callable[[], Any]) -> Any:
@@ -47,8 +49,9 @@ class Worker:
 
     def _run(self) -> None:
         while True:
-            task = self._tasks.get()
-            if task is None:
+            tasks = self._tasks.get()
+            if tasks is None:
                 return
-            task()
-            del task  # its gradients are not kept until the next task
+            for task in tasks:
+                task()
+            del task, tasks  # their gradients are not kept until the next task

@@ -197,9 +197,11 @@ void bind_averager(py::module_& module) {
            py::arg("parameters") = std::vector<Floats>(), py::arg("gradient_at") = py::none(),
            py::arg("moved_squared") = py::none())
       .def(
-          "submit",
-          [](BoundAverager& self, std::size_t tensor, const Floats& floats) {
-            self.averager.submit(tensor, span_of(floats));
+          "submit",  // consecutive tensors
+          [](BoundAverager& self, std::size_t first, const std::vector<Floats>& gradients) {
+            for (std::size_t i = 0; i < gradients.size(); ++i) {
+              self.averager.submit(first + i, span_of(gradients[i]));
+            }
           },
           Released())
       .def(

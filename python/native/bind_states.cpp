@@ -20,10 +20,33 @@ py::bytes state_bytes(const MethodState& state) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+namespace {
+
+// As plain_name of tensors.py: states of older versions have the names of compiled modules.
+std::string plain_name(std::string name) {
+  constexpr std::string_view kCompiled = "_orig_mod.";
+  std::size_t at = 0;
+  while ((at = name.find(kCompiled, at)) != std::string::npos) {
+    const bool is_whole = at == 0 || name[at - 1] == '.';
+    if (is_whole) {
+      name.erase(at, kCompiled.size());
+    } else {
+      at += kCompiled.size();
+    }
+  }
+  return name;
+}
+
+}  // namespace
+
 MethodState state_of(const py::bytes& bytes) {
   const std::string_view text(bytes);
   auto state = parse_state(std::as_bytes(std::span(text)));
-  if (state) return std::move(*state);
+  if (state) {
+    for (StateTensor& tensor : state->tensors) tensor.name = plain_name(std::move(tensor.name));
+    for (StateArray& array : state->arrays) array.tensor = plain_name(std::move(array.tensor));
+    return std::move(*state);
+  }
   throw Error("this is no state of a gradwire method: at byte " +
               std::to_string(state.error().byte_offset) + ": " + state.error().what);
 }

@@ -1,5 +1,6 @@
 """What the ranks of tests do with further features of PyTorch; see ranks.py."""
 
+import copy
 import inspect
 
 import torch
@@ -9,6 +10,7 @@ from torch.distributed.algorithms.join import Join
 from torch.nn.parallel import DistributedDataParallel
 
 import gradwire
+from gradwire import tensors
 from models import Net, batch, digest, one_step
 
 SPECS = ("plain", "none", "ef(topk(5%) | natural)")
@@ -49,6 +51,69 @@ def compiled_after_ddp(backend):
         return model, torch.compile(model, backend=backend)
 
     return {spec: _train(spec, wrap) for spec in SPECS}
+
+
+def compiled_states(backend):
+    """Trains on after a state was loaded, eager and compiled, from states of both kinds."""
+    dist._DEFAULT_FIRST_BUCKET_BYTES = 10_000
+
+    def make(is_compiled):
+        torch.manual_seed(1)
+        net = torch.compile(Net(), backend=backend) if is_compiled else Net()
+        model = DistributedDataParallel(net, bucket_cap_mb=0.02)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+        return model, optimizer, gradwire.attach(model, "ef(topk(5%) | natural)")
+
+    digests, saved = [], []
+    for is_compiled in (False, True):
+        model, optimizer, hook = make(is_compiled)
+        for step in range(3):
+            one_step(model, optimizer, step)
+        saved.append((hook.state_dict(), [p.detach().clone() for p in model.parameters()]))
+    for is_compiled in (False, True):
+        for state, values in saved:
+            model, optimizer, hook = make(is_compiled)
+            hook.load_state_dict(state)
+            with torch.no_grad():
+                for parameter, value in zip(model.parameters(), values):
+                    parameter.copy_(value)
+            for step in range(3, 6):
+                one_step(model, optimizer, step)
+            digests.append(digest(model))
+    return digests
+
+
+class _Prefixed(nn.Module):
+    """Its parameters have the names that torch.compile gives them."""
+
+    def __init__(self, net):
+        super().__init__()
+        self.add_module("_orig_mod", net)
+
+    def forward(self, x):
+        return self._modules["_orig_mod"](x)
+
+
+def prefixed_states():
+    """A state as gradwire 0.1 saved it for a compiled model, and one of today."""
+    digests = []
+    for is_old in (True, False):
+        plain_name = tensors.plain_name
+        if is_old:
+            tensors.plain_name = lambda name: name
+        torch.manual_seed(1)
+        model = DistributedDataParallel(_Prefixed(Net()))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+        hook = gradwire.attach(model, "ef(topk(5%))")
+        tensors.plain_name = plain_name
+        one_step(model, optimizer, 0)
+        assert ("_orig_mod.last.weight" in hook.stats()["parameters"]) == is_old
+        eager = DistributedDataParallel(copy.deepcopy(model.module._modules["_orig_mod"]))
+        optimizer = torch.optim.SGD(eager.parameters(), lr=0.05)
+        gradwire.attach(eager, "ef(topk(5%))").load_state_dict(hook.state_dict())
+        one_step(eager, optimizer, 1)
+        digests.append(digest(eager))
+    return digests
 
 
 # --- Options of DDP ---

@@ -141,6 +141,25 @@ def thrown_away(ignores):
     return {"digest": digest(model), "steps": hook.step, "warnings": told}
 
 
+def accumulated(spec, clears):
+    """Two passes for each step without no_sync, as a GAN's discriminator has with real and fake
+    images; gradients are cleared before the forward or the backward pass. The warnings."""
+    model, optimizer, _ = make_model(spec)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for step in range(12):
+            if clears == "first":
+                model.zero_grad()
+            for part in range(2):
+                inputs, targets = batch(2 * step + part)
+                loss = nn.functional.cross_entropy(model(inputs), targets)
+                if clears == "late" and part == 0:
+                    optimizer.zero_grad(set_to_none=False)
+                loss.backward()
+            optimizer.step()
+    return [str(warning.message) for warning in caught if "ignore()" in str(warning.message)]
+
+
 def changed_behind_torch():
     """Programs that change parameters through ``.data``: no warning."""
     model, _, _ = make_model("ef(topk(5%))")

@@ -1,6 +1,8 @@
 """What the ranks of tests do with several ranks on a host; see ranks.py."""
 
 import os
+import time
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -123,15 +125,22 @@ def host_mistakes():
     return calls
 
 
-def lost_rank(spec):
-    """The last rank ends in the middle of training."""
+def lost_rank(spec, directory):
+    """The last rank ends in the middle of training. The first rank has the store of the process group,
+    through which the others agree on the cause, so it ends last."""
     model, optimizer, hook = make_model(spec, 0.02, {"hosts": 2, "timeout": 5.0})
     for step in range(3):
         one_step(model, optimizer, step)
     if dist.get_rank() == 3:
         os._exit(1)
+    result = None
     try:
         one_step(model, optimizer, 3)
     except RuntimeError as error:
-        return {"message": str(error), "failure": str(hook.failure)}
-    return None
+        result = {"message": str(error), "rank": getattr(hook.failure, "rank", None)}
+    here = Path(directory)
+    (here / str(dist.get_rank())).touch()
+    deadline = time.monotonic() + 60
+    while dist.get_rank() == 0 and len(list(here.iterdir())) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return result

@@ -6,6 +6,7 @@ the process group of the play, and with a second line at its end. Of each rank, 
 what it returned, what it wrote to stderr, and its exit code.
 """
 
+import contextlib
 import importlib
 import json
 import os
@@ -22,8 +23,8 @@ if hasattr(torch, "compile"):
 
 
 def find(name):
-    """The scenario of that name. Only its own module is imported, since some need packages that are
-    not always installed."""
+    """The scenario of that name. Only its own module is imported, since some need packages that take
+    long to import, or are not always installed."""
     for path in Path(__file__).parent.glob("*scenarios.py"):
         if f"\ndef {name}(" in path.read_text():
             return getattr(importlib.import_module(path.stem), name)
@@ -35,7 +36,7 @@ def play_rank(rank, scenario, arguments, environment, directory):
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(os.open(directory / f"errors{rank}", os.O_WRONLY | os.O_CREAT), 2)
     os.environ.clear()
-    os.environ.update(environment, RANK=str(rank))
+    os.environ.update(environment, RANK=str(rank), LOCAL_RANK=str(rank))
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method="env://")
     result = find(scenario)(**arguments)
@@ -61,9 +62,12 @@ def main():
     answers = os.dup(1)
     os.dup2(2, 1)  # what ranks print is for people
     for line in sys.stdin:
+        what = json.loads(line)
+        with contextlib.suppress(ImportError):  # the ranks say so
+            find(what["scenario"])  # imports its module once for all ranks and plays
         process = os.fork()
         if process == 0:
-            return play(**json.loads(line))
+            return play(**what)
         os.write(answers, f"{process}\n".encode())
         os.waitpid(process, 0)
         os.write(answers, b"end\n")

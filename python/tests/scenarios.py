@@ -274,10 +274,12 @@ def scaled(changes, tells, reloads=False):
     return digest(model)
 
 
+class EnabledScaler(FakeScaler, torch.cuda.amp.GradScaler):
+    """A GradScaler of torch is not enabled without a GPU."""
+
+
 def scaler_without_telling():
-    global GradScaler
-    GradScaler = type("GradScaler", (FakeScaler,), {})
-    scaler = GradScaler()
+    scaler = EnabledScaler()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model, optimizer, hook = make_model("ef(topk(5%))")

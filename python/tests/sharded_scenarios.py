@@ -54,7 +54,7 @@ def make_mesh(hosts):
     return init_device_mesh("cpu", shape, mesh_dim_names=("replicate", "shard"))
 
 
-def make_sharded(spec, hosts, policy=None, replicate="mesh", lr=0.05, **options):
+def make_sharded(spec, hosts, policy=None, replicate="mesh", momentum=0.9, **options):
     """With the spec "native" FSDP2 averages between hosts by itself."""
     mesh = make_mesh(hosts)
     torch.manual_seed(1)
@@ -66,7 +66,7 @@ def make_sharded(spec, hosts, policy=None, replicate="mesh", lr=0.05, **options)
     for block in model.blocks:
         fully_shard(block, **more)
     fully_shard(model, **more)
-    optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=momentum)
     hook = None
     if spec != "native":
         ranks = mesh["replicate"] if replicate == "mesh" else mesh["replicate"].get_group()

@@ -66,6 +66,13 @@ class ThrownAway(unittest.TestCase):
         for result in results("thrown_away", 2, ignores=False):
             self.assertEqual(len(result["warnings"]), 1)
 
+    def test_passes_that_are_added_up_are_not_warned_about(self):
+        for spec in ("ef(topk(5%))", "powersgd(rank=2)"):
+            for clears in ("first", "late"):
+                with self.subTest(spec, clears=clears):
+                    for warnings in results("accumulated", 2, spec=spec, clears=clears):
+                        self.assertEqual(warnings, [])
+
     def test_parameters_that_change_behind_torch(self):
         for warnings in results("changed_behind_torch", 2):
             self.assertEqual(warnings, [])

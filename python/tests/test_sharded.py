@@ -97,17 +97,21 @@ class Passes(Case):
         self.as_native(forwards=[{"repeats": 2}], steps=5)
 
     def test_a_block_that_is_skipped(self):
-        self.same_on_all(
-            results("sharded_train", 4, spec="ef(topk(5%))", forwards=[{}, {"skips": 1}])
-        )
+        forwards = [{}, {"skips": 1}]
+        # FSDP2 leaves it without a gradient, and gradwire gives it the mean of all hosts, which is
+        # zero here. A momentum would go on in the latter case only.
+        self.as_native(forwards=forwards, momentum=0.0)
+        self.same_on_all(results("sharded_train", 4, spec="ef(topk(5%))", forwards=forwards))
 
     def test_a_block_that_one_host_uses(self):
         for spec in ("none", "ef(topk(5%))"):
             self.assertEqual(len(set(results("used_on_one_host", 4, spec=spec))), 1)
 
     def test_types(self):
-        policy = {"param_dtype": "bfloat16", "reduce_dtype": "float32"}
-        self.as_native(policy=policy, steps=3)
+        for reduced in ("float32", "bfloat16"):
+            with self.subTest(reduced):
+                policy = {"param_dtype": "bfloat16", "reduce_dtype": reduced}
+                self.as_native(policy=policy, steps=3)
 
     def test_a_divisor_of_the_program(self):
         self.as_native(divisor=2)  # of the ranks of a host: hosts are added up
