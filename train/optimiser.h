@@ -7,9 +7,10 @@
 //     x -= rate (m / (1 - b1^t)) / (sqrt(s / (1 - b2^t)) + epsilon)
 //   adamw(...)   the same, but w is not added to g:  x -= rate w x  comes first
 //
-// Where a method's output is an update u, it is subtracted as it is: x -= u + rate w x. A method that
-// owns moments is adamw itself: it takes the settings over, and only the subtraction is left. Then
-// comes the prox of a regulariser, if there is one. Every element is worked on by itself, in floats.
+// Where a method's output is an update u, it is subtracted as it is: x -= u + rate w x. A method
+// that owns moments is adamw itself: it takes the settings over, and only the subtraction is left.
+// Then comes the prox of a regulariser, if there is one. Every element is worked on by itself, in
+// floats.
 #pragma once
 
 #include <cstddef>
@@ -50,8 +51,8 @@ OptimiserOptions parse_optimiser(std::string_view text);
 void check_optimiser_fits(const MethodTraits& traits, const std::string& method,
                           const OptimiserOptions& optimiser, bool clips, bool has_regulariser);
 
-// The settings that a method which owns moments takes over, for each of the tensors; empty where the
-// optimiser has none.
+// The settings that a method which owns moments takes over, for each of the tensors; empty where
+// the optimiser has none.
 std::vector<MomentSettings> moments_for(const OptimiserOptions& optimiser, std::size_t tensors);
 
 // What is left for the trainer's optimiser to do behind such a method, or any other.

@@ -4,6 +4,7 @@
 
 #include <hwy/foreach_target.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "gradwire/core/check.h"
@@ -44,9 +45,9 @@ void adam_moments(const AdamMoments& moments, std::span<const float> gradients,
   std::size_t i = 0;
   for (; i + kLanes <= means.size(); i += kLanes) {
     const VF gradient = hn::Mul(scale, hn::LoadU(d, gradients.data() + i));
-    hn::StoreU(hn::Add(hn::Mul(mean_decay, hn::LoadU(d, means.data() + i)),
-                       hn::Mul(mean_share, gradient)),
-               d, means.data() + i);
+    hn::StoreU(
+        hn::Add(hn::Mul(mean_decay, hn::LoadU(d, means.data() + i)), hn::Mul(mean_share, gradient)),
+        d, means.data() + i);
     hn::StoreU(hn::Add(hn::Mul(square_decay, hn::LoadU(d, squares.data() + i)),
                        hn::Mul(hn::Mul(square_share, gradient), gradient)),
                d, squares.data() + i);
@@ -54,19 +55,25 @@ void adam_moments(const AdamMoments& moments, std::span<const float> gradients,
   scalar::adam_moments(moments, gradients.subspan(i), means.subspan(i), squares.subspan(i));
 }
 
-void adam_divide(const AdamDivisor& divisor, float a, std::span<const float> means, float b,
+void adam_divide(const AdamDivisor& divisor, const AdamParts& parts, std::span<const float> means,
                  std::span<const float> squares, std::span<float> values) {
   const F32 d;
   const Divisor divide(divisor);
-  const VF of_mean = hn::Set(d, a);
-  const VF of_value = hn::Set(d, b);
+  const VF of_mean = hn::Set(d, parts.a);
+  const VF of_value = hn::Set(d, parts.b);
+  const VF most = hn::Set(d, parts.limit);
+  const VF least = hn::Set(d, -parts.limit);
   std::size_t i = 0;
   for (; i + kLanes <= values.size(); i += kLanes) {
-    const VF sum = hn::Add(hn::Mul(of_mean, hn::LoadU(d, means.data() + i)),
-                           hn::Mul(of_value, hn::LoadU(d, values.data() + i)));
-    hn::StoreU(hn::Div(sum, divide.of(squares.data() + i)), d, values.data() + i);
+    const VF by = divide.of(squares.data() + i);
+    const VF value = hn::LoadU(d, values.data() + i);
+    const VF mean = hn::Div(hn::Mul(of_mean, hn::LoadU(d, means.data() + i)), by);
+    const VF part = hn::Div(hn::Mul(of_value, value), by);
+    const VF limited = hn::Max(least, hn::Min(most, part));
+    const VF spoilt = hn::Mul(hn::Zero(d), value);  // zero, but NaN for what is not finite
+    hn::StoreU(hn::Add(hn::Add(mean, limited), spoilt), d, values.data() + i);
   }
-  scalar::adam_divide(divisor, a, means.subspan(i), b, squares.subspan(i), values.subspan(i));
+  scalar::adam_divide(divisor, parts, means.subspan(i), squares.subspan(i), values.subspan(i));
 }
 
 void adam_take(const AdamDivisor& divisor, float a, std::span<float> means, float b, float rate,
@@ -134,10 +141,10 @@ void adam_moments(const AdamMoments& moments, std::span<const float> gradients,
   HWY_DYNAMIC_DISPATCH(adam_moments)(moments, gradients, means, squares);
 }
 
-void adam_divide(const AdamDivisor& divisor, float a, std::span<const float> means, float b,
+void adam_divide(const AdamDivisor& divisor, const AdamParts& parts, std::span<const float> means,
                  std::span<const float> squares, std::span<float> values) {
   GW_CHECK(means.size() == values.size() && squares.size() == values.size());
-  HWY_DYNAMIC_DISPATCH(adam_divide)(divisor, a, means, b, squares, values);
+  HWY_DYNAMIC_DISPATCH(adam_divide)(divisor, parts, means, squares, values);
 }
 
 void adam_take(const AdamDivisor& divisor, float a, std::span<float> means, float b, float rate,
@@ -171,10 +178,13 @@ void adam_moments(const AdamMoments& moments, std::span<const float> gradients,
   }
 }
 
-void adam_divide(const AdamDivisor& divisor, float a, std::span<const float> means, float b,
+void adam_divide(const AdamDivisor& divisor, const AdamParts& parts, std::span<const float> means,
                  std::span<const float> squares, std::span<float> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = (a * means[i] + b * values[i]) / divisor_of(divisor, squares[i]);
+    const float by = divisor_of(divisor, squares[i]);
+    const float part = parts.b * values[i] / by;
+    const float limited = std::max(-parts.limit, std::min(parts.limit, part));
+    values[i] = (parts.a * means[i] / by + limited) + 0 * values[i];
   }
 }
 

@@ -35,8 +35,14 @@ struct AdamMoments {
 void adam_moments(const AdamMoments& moments, std::span<const float> gradients,
                   std::span<float> means, std::span<float> squares);
 
-// values = (a means + b values) / divisor.
-void adam_divide(const AdamDivisor& divisor, float a, std::span<const float> means, float b,
+// values = a means / divisor + b values / divisor, of which the second part is at most `limit` from
+// zero. What is not finite stays so.
+struct AdamParts {
+  float a = 0;
+  float b = 0;
+  float limit = 0;
+};
+void adam_divide(const AdamDivisor& divisor, const AdamParts& parts, std::span<const float> means,
                  std::span<const float> squares, std::span<float> values);
 
 // The way back: means = a means + b (values divisor), then values = rate means / divisor.
@@ -46,7 +52,7 @@ void adam_take(const AdamDivisor& divisor, float a, std::span<float> means, floa
 namespace scalar {
 void adam_moments(const AdamMoments& moments, std::span<const float> gradients,
                   std::span<float> means, std::span<float> squares);
-void adam_divide(const AdamDivisor& divisor, float a, std::span<const float> means, float b,
+void adam_divide(const AdamDivisor& divisor, const AdamParts& parts, std::span<const float> means,
                  std::span<const float> squares, std::span<float> values);
 void adam_take(const AdamDivisor& divisor, float a, std::span<float> means, float b, float rate,
                std::span<const float> squares, std::span<float> values);

@@ -59,7 +59,7 @@ class LazyStep(Participant):
         super().__init__(
             spec, shapes, Options(topology, seed, record, overwrite, interface, timeout)
         )
-        if not self._traits["needs_parameters"]:
+        if not self._traits["needs_parameters"] or self._traits["owns_moments"]:
             raise Error(f"{self.spec} does not need closures: take gradwire.attach")
         _check_optimizer(spec, optimizer, list(parameters.values()))
         self._meet(group, shapes)

@@ -4,16 +4,18 @@
 //   compressed:        a_i = (b1 m + (1 - b1) g_i) / d + e_i;  c_i = C(a_i);  e_i = a_i - c_i
 //                      m = d mean c_i
 //   out = rate m / ((1 - b1^t) d) + rate decay x
+// where |g_i / d| is limited to sqrt(N / (1 - b2)) in compressed steps.
 // The codec sees what Adam applies, not the momentum: all elements then count by what they move.
 // C and its memory are a method of their own, the inner method. With send=gradient it gets g_i / d,
 // and m = b1 m + (1 - b1) d mean c_i.
+#include "gradwire/kernel/adam.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "gradwire/core/error.h"
-#include "gradwire/kernel/adam.h"
 #include "gradwire/kernel/combine.h"
 #include "gradwire/kernel/sums.h"
 #include "gradwire/method/adam/options.h"
@@ -39,7 +41,8 @@ std::vector<MomentSettings> moments_of(const AdamOptions& adam, const MethodOpti
         moments.decay >= 0 && std::isfinite(moments.decay)) {
       continue;
     }
-    throw Error(adam.spec + " needs betas from 0 to below 1, an epsilon above 0 and a decay from 0 on");
+    throw Error(adam.spec +
+                " needs betas from 0 to below 1, an epsilon above 0 and a decay from 0 on");
   }
   return options.moments;
 }
@@ -90,6 +93,19 @@ std::vector<double> square_excess(const ParsedMethod& dense, const Method& metho
   return excess;
 }
 
+// With mean squares that follow, |g| / sqrt(v) is at most 1 / sqrt(1 - b2). With those that stay,
+// an element whose gradients were zero in the warm-up has no limit, and a codec with one scale for
+// a whole tensor makes all others as large. One worker's gradient is sqrt(workers) times as noisy
+// as the mean.
+std::vector<float> limits_of(std::span<const MomentSettings> moments, std::size_t workers) {
+  std::vector<float> limits;
+  for (const MomentSettings& settings : moments) {
+    const double most = std::sqrt(static_cast<double>(workers) / (1 - settings.beta2));
+    limits.push_back(static_cast<float>(most));
+  }
+  return limits;
+}
+
 class Adam final : public Method {
  public:
   Adam(Communicator& communicator, std::vector<MethodTensor> tensors, const AdamOptions& adam,
@@ -134,6 +150,7 @@ class Adam final : public Method {
   std::unique_ptr<Method> inner_;
   std::unique_ptr<Method> dense_;
   const std::vector<double> excess_;  // of squares in dense steps, by tensor
+  const std::vector<float> limits_;   // of a gradient over the divisor, by tensor
   Memory means_;
   Memory squares_;
   AdamPhases phases_;
@@ -154,6 +171,7 @@ Adam::Adam(Communicator& communicator, std::vector<MethodTensor> tensors, const 
       inner_(adam.inner.make(communicator, tensors_, options)),
       dense_(adam.dense.make(communicator, tensors_, options)),
       excess_(square_excess(adam.dense, *dense_, tensors_, communicator.size())),
+      limits_(limits_of(moments_, communicator.size())),
       means_("first moment", Sharing::replicated, tensors_),
       squares_("second moment", Sharing::replicated, tensors_),
       phases_(schedule_of(adam.schedule, moments_)),
@@ -190,10 +208,11 @@ void Adam::pass_on(std::size_t tensor) {
   const std::span<float> values = values_[tensor];
   if (is_compressed()) {
     const auto beta1 = static_cast<float>(moments_[tensor].beta1);
-    const float weight = own_scale_ * context_.weight;
-    const bool sends_momentum = adam_.sends_momentum;
-    kernel::adam_divide(divisor(tensor, phases_.updates()), sends_momentum ? beta1 : 0,
-                        all_of(means_, tensor), sends_momentum ? (1 - beta1) * weight : weight,
+    const float share = adam_.sends_momentum ? 1 - beta1 : 1;
+    const kernel::AdamParts parts{.a = adam_.sends_momentum ? beta1 : 0,
+                                  .b = share * own_scale_ * context_.weight,
+                                  .limit = share * limits_[tensor]};
+    kernel::adam_divide(divisor(tensor, phases_.updates()), parts, all_of(means_, tensor),
                         all_of(squares_, tensor), values);
   }
   active().submit(tensor, values);
@@ -243,7 +262,7 @@ void Adam::take_dense() {
     const std::span<float> means = all_of(means_, i);
     const std::span<float> squares = all_of(squares_, i);
     kernel::adam_moments(moments, values_[i], means, squares);
-    kernel::adam_divide(divisor(i, updates), step_length(i), means, 0, squares, values_[i]);
+    kernel::adam_divide(divisor(i, updates), {.a = step_length(i)}, means, squares, values_[i]);
     add_decay(i);
   }
 }
@@ -251,7 +270,8 @@ void Adam::take_dense() {
 // Where some tensors were poisoned, the others have been sent all the same, and count.
 void Adam::take_compressed(bool is_poisoned) {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (is_poisoned && !kernel::is_finite_magnitude(kernel::largest_magnitude(values_[i]))) continue;
+    if (is_poisoned && !kernel::is_finite_magnitude(kernel::largest_magnitude(values_[i])))
+      continue;
     const auto beta1 = static_cast<float>(moments_[i].beta1);
     const bool is_momentum = adam_.sends_momentum;
     kernel::adam_take(divisor(i, phases_.updates()), is_momentum ? 0 : beta1, all_of(means_, i),

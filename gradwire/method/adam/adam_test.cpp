@@ -77,16 +77,23 @@ TEST(AdamThreads, TheWarmUpIsAdamwBitForBit) {
   }
 }
 
-TEST(AdamThreads, SquaresOfRoundedGradientsAreMadeAsSmallAsTheyWere) {
+// Where workers differ by noise alone, that of the codec adds 1.08 times to squares on average, and
+// at most 9/8, by which they are divided.
+TEST(AdamThreads, SquaresOfRoundedGradientsAreCorrected) {
   const auto squares = [](const std::string& spec) {
+    Training training = on_quadratics(spec, 60, Topology::gather);
+    training.gradient = [](std::size_t rank, std::span<const float> x, std::uint64_t step) {
+      return gaussian(x.size(), 1 + 10 * step + rank);
+    };
     double sum = 0;
-    const TrainingResult result = train(on_quadratics(spec, 60, Topology::gather));
-    for (const float value : memory_of(result.states[0], "second moment")) sum += double{value};
+    for (const float value : memory_of(train(training).states[0], "second moment")) {
+      sum += double{value};
+    }
     return sum;
   };
-  const double exact = squares("adam(sign, dense=none)");
-  // The bound of natural is 9/8, and its mean 1.08.
-  EXPECT_NEAR(squares("adam(sign, dense=natural)"), exact, 0.05 * exact);
+  const double ratio = squares("adam(sign, dense=natural)") / squares("adam(sign, dense=none)");
+  EXPECT_GT(ratio, 0.93);
+  EXPECT_LT(ratio, 0.99);
 }
 
 // --- Compressed steps, in double ---
@@ -140,9 +147,8 @@ Reference one_bit_adam(std::size_t steps, bool sends_momentum, const IsDense& is
 // Signs that are near zero may differ between float and double, so that the two part in the end.
 void expect_as_reference(const std::string& options, std::size_t steps, const Reference& expected) {
   SCOPED_TRACE(options);
-  const TrainingResult result =
-      train(on_quadratics("adam(sign, down=none, dense=none, " + options + ")", steps,
-                          Topology::scatter));
+  const TrainingResult result = train(on_quadratics(
+      "adam(sign, down=none, dense=none, " + options + ")", steps, Topology::scatter));
   EXPECT_LT(distance(result.iterates.back(), expected.x), 1e-4 * expected.x.norm());
   EXPECT_LT(distance(memory_of(result.states[0], "first moment"), expected.m),
             1e-3 * expected.m.norm());
@@ -205,14 +211,16 @@ TEST(AdamThreads, NothingIsLostBetweenMomentumAndErrors) {
 }
 
 TEST(AdamThreads, ConvergesOnQuadratics) {
-  for (const char* spec : {"adam(sign, warmup=50, decay=0, beta2=0.99)",
-                           "adam(topk(10%) | natural, warmup=50, decay=0, beta2=0.99)",
-                           "adam(topk(10%) | natural, warmup=50, decay=0, beta2=0.99, send=gradient)",
-                           "adam(natural | entropy, decay=0, beta2=0.99)"}) {
+  for (const char* spec :
+       {"adam(sign, warmup=50, decay=0, beta2=0.99)",
+        "adam(topk(10%) | natural, warmup=50, decay=0, beta2=0.99)",
+        "adam(topk(10%) | natural, warmup=50, decay=0, beta2=0.99, send=gradient)",
+        "adam(natural | entropy, decay=0, beta2=0.99)"}) {
     SCOPED_TRACE(spec);
     Training training = on_quadratics(spec, 1500, Topology::automatic);
     training.learning_rates.clear();
-    for (std::size_t i = 0; i < 1500; ++i) training.learning_rates.push_back(0.1 / (1 + double(i) / 50));
+    for (std::size_t i = 0; i < 1500; ++i)
+      training.learning_rates.push_back(0.1 / (1 + double(i) / 50));
     const TrainingResult result = train(training);
     EXPECT_LT(problem().excess(result.iterates.back()), 1e-3 * problem().excess(training.start));
   }
@@ -227,6 +235,24 @@ TEST(AdamThreads, AnElementWithoutGradientsHardlyMoves) {
   };
   const Model x = train(training).iterates.back();
   EXPECT_NEAR(x[7], 3, 2 * kRate);
+}
+
+// Its mean squares are zero, so that nothing but the limit keeps its first gradients small, and
+// with them the scale that all elements share.
+TEST(AdamThreads, AnElementThatWakesUpAfterTheWarmUpHarmsNobody) {
+  Training training = on_quadratics("adam(sign, warmup=20, refresh=0, decay=0, beta2=0.9)", 60,
+                                    Topology::automatic);
+  training.gradient = [](std::size_t rank, std::span<const float> x, std::uint64_t step) {
+    Model gradient = problem().gradient(rank, x);
+    if (step < 30) gradient[7] = 0;
+    return gradient;
+  };
+  const TrainingResult result = train(training);
+  for (std::size_t step = 30; step < 60; ++step) {
+    for (std::size_t i = 0; i < result.iterates[0].size(); ++i) {
+      ASSERT_LT(std::abs(result.iterates[step + 1][i] - result.iterates[step][i]), 10 * kRate);
+    }
+  }
 }
 
 // --- Clipping ---
@@ -244,8 +270,8 @@ TEST(AdamThreads, ClippingLimitsTheNormOfTheMean) {
 
 TEST(AdamThreads, InCompressedStepsAGradientOfUnusualLengthIsClipped) {
   const auto last_x = [](float factor, const std::string& clip) {
-    Training training = on_quadratics("adam(none, warmup=20, refresh=0" + clip + ")", 25,
-                                      Topology::gather);
+    Training training =
+        on_quadratics("adam(none, warmup=20, refresh=0" + clip + ")", 25, Topology::gather);
     training.gradient = [factor](std::size_t rank, std::span<const float> x, std::uint64_t step) {
       Model gradient = problem().gradient(rank, x);
       for (float& slope : gradient) slope *= step == 24 ? factor : 1;

@@ -39,14 +39,15 @@ ParsedMethod read_method(MethodReader& reader, const SpecArgument& argument) {
   ParsedMethod inner = reader.read_nested(argument, parse_method);
   const MethodTraits& traits = inner.traits;
   if (traits.output != MethodTraits::Output::gradient || traits.needs_parameters) {
-    arguments.fail_argument("codec", inner.spec + " gives updates, and needs to be given gradients");
+    arguments.fail_argument("codec",
+                            inner.spec + " gives updates, and needs to be given gradients");
   }
   if (traits.owns_momentum) {
     arguments.fail_argument("codec", inner.spec + " has a momentum of its own beside Adam's");
   }
   if (!traits.has_memory && inner.up && !is_unbiased(*inner.up)) {
-    arguments.fail_argument("codec",
-                            inner.spec + " forgets what it does not send; give the codec alone, "
+    arguments.fail_argument("codec", inner.spec +
+                                         " forgets what it does not send; give the codec alone, "
                                          "which has an error memory here");
   }
   if (arguments.nested("down") != nullptr) {
@@ -70,9 +71,10 @@ ParsedMethod read_dense(MethodReader& reader) {
   const std::shared_ptr<const Codec> codec = reader.make_nested(*argument);
   if (!is_unbiased(*codec) || codec->guarantee(kUsualElements).constant >= 1) {
     reader.arguments().fail_argument(
-        "dense", "the mean squares need gradients that are right on average, with an error below "
-                 "their norm, and " +
-                     codec->spec() + " gives others; take none, natural or qsgd(bits=8)");
+        "dense",
+        "the mean squares need gradients that are right on average, with an error below "
+        "their norm, and " +
+            codec->spec() + " gives others; take none, natural or qsgd(bits=8)");
   }
   if (codec->spec() != usual) reader.write("dense=" + codec->spec());
   return parse_method(codec->spec());

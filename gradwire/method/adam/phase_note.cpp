@@ -12,7 +12,9 @@ constexpr const char* kCompressed = "compressed";
 constexpr const char* kRefresh = "refresh";
 
 const char* name(AdamPhase phase) {
-  return phase == AdamPhase::warmup ? kWarmup : phase == AdamPhase::refresh ? kRefresh : kCompressed;
+  return phase == AdamPhase::warmup    ? kWarmup
+         : phase == AdamPhase::refresh ? kRefresh
+                                       : kCompressed;
 }
 
 std::string line_of(const Note& note) { return text_of(note.get("remark")); }
@@ -38,19 +40,20 @@ NoteKind make_kind() {
                      .unit = "bytes",
                      .label = std::string("bytes sent in a step, ") + phase};
   };
-  return {.step_name = "adam",
-          .run_name = "adam",
-          .fields = {{.name = "phase", .type = Type::text, .words = {kWarmup, kCompressed, kRefresh}},
-                     {.name = "remark", .type = Type::text, .empty = NoteField::Empty::absent}},
-          .totals = {{.name = "phases", .how = How::count, .of = "phase"},
-                     bytes("warmup_bytes_per_step", kWarmup),
-                     bytes("compressed_bytes_per_step", kCompressed),
-                     bytes("refresh_bytes_per_step", kRefresh)},
-          .view = {.title = "Phases of Adam",
-                   .hint = "Whole gradients in the warm-up and in refreshes, which update the mean "
-                           "squares; the codec in all other steps."},
-          .line = line_of,
-          .summary = summary_of};
+  return {
+      .step_name = "adam",
+      .run_name = "adam",
+      .fields = {{.name = "phase", .type = Type::text, .words = {kWarmup, kCompressed, kRefresh}},
+                 {.name = "remark", .type = Type::text, .empty = NoteField::Empty::absent}},
+      .totals = {{.name = "phases", .how = How::count, .of = "phase"},
+                 bytes("warmup_bytes_per_step", kWarmup),
+                 bytes("compressed_bytes_per_step", kCompressed),
+                 bytes("refresh_bytes_per_step", kRefresh)},
+      .view = {.title = "Phases of Adam",
+               .hint = "Whole gradients in the warm-up and in refreshes, which update the mean "
+                       "squares; the codec in all other steps."},
+      .line = line_of,
+      .summary = summary_of};
 }
 
 }  // namespace

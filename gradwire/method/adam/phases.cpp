@@ -44,8 +44,8 @@ AdamPhases::AdamPhases(const AdamSchedule& schedule) : schedule_(schedule) {}
 
 AdamPhase AdamPhases::next(double rate) const {
   if (is_warm()) {
-    const bool is_over = schedule_.warmup ? steps_ >= *schedule_.warmup
-                                          : has_settled() && !(rate > last_rate_);
+    const bool is_over =
+        schedule_.warmup ? steps_ >= *schedule_.warmup : has_settled() && !(rate > last_rate_);
     if (!is_over) return AdamPhase::warmup;
   }
   const std::uint64_t number = steps_ - warm_steps_.value_or(steps_) + 1;

@@ -59,8 +59,8 @@ TEST(AdamPhases, RefreshesGrowApartUntilTheyAreAtEqualDistances) {
 TEST(AdamPhases, TheWarmUpEndsWhenTheNormOfTheSquaresHasSettled) {
   EXPECT_EQ(warm_steps(16, constant, constant), 17u);  // needs a norm that is a window old
   EXPECT_EQ(warm_steps(1, constant, constant), 2u);
-  const std::size_t at_3_percent =
-      warm_steps(16, [](std::size_t i) { return 1 + 0.03 * double(i) / 16; }, constant);
+  const std::size_t at_3_percent = warm_steps(
+      16, [](std::size_t i) { return 1 + 0.03 * double(i) / 16; }, constant);
   EXPECT_EQ(at_3_percent, 17u);
   // It falls by 10% in a window until step 200.
   const std::size_t falling = warm_steps(

@@ -51,7 +51,8 @@ class WholeNorms {
   void load(const MethodState& state) {
     const auto number = [&](const char* key) {
       const auto found = state.numbers.find(key);
-      if (found == state.numbers.end()) throw Error("the saved state has no '" + std::string(key) + '\'');
+      if (found == state.numbers.end())
+        throw Error("the saved state has no '" + std::string(key) + '\'');
       return found->second;
     };
     own_ = number(kOwn);
