@@ -59,12 +59,14 @@ class Learner::Submission {
   std::size_t next_ = 0;
 };
 
-Learner::Learner(const Task& task, std::size_t rank, std::uint64_t steps)
+Learner::Learner(const Task& task, std::size_t rank, std::uint64_t steps,
+                 const MethodTraits& traits)
     : task_(task),
       rank_(rank),
       rates_(task.rate_plan(steps)),
       model_(make_model(task.options.model, task.source->shape(), task.options.seed)),
-      optimiser_(task.options.optimiser, task.options.regulariser, model_->values().size()) {
+      optimiser_(left_behind(traits, task.options.optimiser), task.options.regulariser,
+                 model_->values().size()) {
   if (const auto worker = task.worker_of(rank)) {
     sampler_.emplace(task.shards, task.options.batch * task.options.accumulate, task.options.seed,
                      *worker);

@@ -20,7 +20,8 @@ namespace gradwire::train {
 
 class Learner {
  public:
-  Learner(const Task& task, std::size_t rank, std::uint64_t steps);
+  // `traits` are those of the method that its steps will have.
+  Learner(const Task& task, std::size_t rank, std::uint64_t steps, const MethodTraits& traits);
 
   Model& model() { return *model_; }
   Optimiser& optimiser() { return optimiser_; }

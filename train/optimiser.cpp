@@ -79,6 +79,14 @@ OptimiserOptions parse_optimiser(std::string_view text) {
 void check_optimiser_fits(const MethodTraits& traits, const std::string& method,
                           const OptimiserOptions& optimiser, bool clips, bool has_regulariser) {
   const auto refuse = [&](const std::string& why) { throw Error(method + " " + why); };
+  if (traits.owns_moments) {
+    if (optimiser.kind == OptimiserOptions::Kind::adam && optimiser.decay > 0) {
+      refuse("decays weights beside the gradient, and " + optimiser.spec() +
+             " through it: take --optimiser adamw");
+    }
+    if (clips) refuse("clips by itself: leave out --clip, and take clip= in the spec");
+    if (optimiser.has_moments() && !has_regulariser) return;
+  }
   if (traits.output == MethodTraits::Output::update) {
     if (optimiser.has_momentum()) {
       refuse(
@@ -99,6 +107,28 @@ void check_optimiser_fits(const MethodTraits& traits, const std::string& method,
     throw Error("a regulariser's prox belongs to steps along the gradient, which " +
                 optimiser.spec() + " does not take: take --optimiser sgd");
   }
+}
+
+std::vector<MomentSettings> moments_for(const OptimiserOptions& optimiser, std::size_t tensors) {
+  if (!optimiser.has_moments()) return {};
+  return std::vector(tensors, MomentSettings{.beta1 = optimiser.beta1,
+                                             .beta2 = optimiser.beta2,
+                                             .epsilon = optimiser.epsilon,
+                                             .decay = optimiser.decay});
+}
+
+OptimiserOptions left_behind(const MethodTraits& traits, const OptimiserOptions& optimiser) {
+  return traits.owns_moments && optimiser.has_moments() ? OptimiserOptions() : optimiser;
+}
+
+std::string moments_warning(const MethodTraits& traits, const std::string& method,
+                            const Codec* codec, const OptimiserOptions& optimiser) {
+  constexpr std::size_t kUsualElements = std::size_t{1} << 20;
+  if (!optimiser.has_moments() || traits.owns_moments || codec == nullptr) return "";
+  if (codec->guarantee(kUsualElements).kind == Guarantee::Kind::unbiased) return "";
+  return optimiser.spec() + " divides by a running mean of squared gradients, and " + method +
+         " changes these squares: expect a higher loss. Take adam(" + codec->spec() +
+         "), which compresses behind them";
 }
 
 Optimiser::Optimiser(const OptimiserOptions& options, const convex::Regulariser& regulariser,

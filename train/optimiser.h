@@ -7,8 +7,10 @@
 //     x -= rate (m / (1 - b1^t)) / (sqrt(s / (1 - b2^t)) + epsilon)
 //   adamw(...)   the same, but w is not added to g:  x -= rate w x  comes first
 //
-// Where a method's output is an update u, it is subtracted as it is: x -= u + rate w x. Then comes
-// the prox of a regulariser, if there is one. Every element is worked on by itself, in floats.
+// Where a method's output is an update u, it is subtracted as it is: x -= u + rate w x. A method
+// that owns moments is adamw itself: it takes the settings over, and only the subtraction is left.
+// Then comes the prox of a regulariser, if there is one. Every element is worked on by itself, in
+// floats.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +22,7 @@
 #include <vector>
 
 #include "convex/regulariser.h"
+#include "gradwire/codec/codec.h"
 #include "gradwire/method/method.h"
 
 namespace gradwire::train {
@@ -36,6 +39,7 @@ struct OptimiserOptions {
   double epsilon = 1e-8;
 
   bool has_momentum() const { return kind != Kind::sgd || momentum > 0; }
+  bool has_moments() const { return kind != Kind::sgd; }
   // The canonical text.
   std::string spec() const;
 };
@@ -46,6 +50,18 @@ OptimiserOptions parse_optimiser(std::string_view text);
 // Throws Error, with the reason, for an optimiser that contradicts what a method does.
 void check_optimiser_fits(const MethodTraits& traits, const std::string& method,
                           const OptimiserOptions& optimiser, bool clips, bool has_regulariser);
+
+// The settings that a method which owns moments takes over, for each of the tensors; empty where
+// the optimiser has none.
+std::vector<MomentSettings> moments_for(const OptimiserOptions& optimiser, std::size_t tensors);
+
+// What is left for the trainer's optimiser to do behind such a method, or any other.
+OptimiserOptions left_behind(const MethodTraits& traits, const OptimiserOptions& optimiser);
+
+// Why the output of a method does not suit an optimiser that squares gradients, and what to take
+// instead; empty if it does. `codec` is the one of the method's uplink, null if it has none.
+std::string moments_warning(const MethodTraits& traits, const std::string& method,
+                            const Codec* codec, const OptimiserOptions& optimiser);
 
 class Optimiser {
  public:

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "gradwire/core/error.h"
+#include "gradwire/method/parsed_method.h"
 #include "gtest/gtest.h"
 
 namespace gradwire::train {
@@ -92,6 +93,36 @@ TEST(Optimiser, WhatContradictsAMethodIsRefusedWithTheReason) {
   const MethodTraits own{.owns_momentum = true};
   EXPECT_EQ(refusal(own, "sgd", true), "");
   EXPECT_NE(refusal(own, "sgd(momentum=0.9)", false).find("twice"), std::string::npos);
+}
+
+TEST(Optimiser, AMethodThatOwnsMomentsTakesTheSettingsOver) {
+  const MethodTraits traits = parse_method("adam(sign)").traits;
+  const OptimiserOptions adamw = parse_optimiser("adamw(beta2=0.95, decay=0.1)");
+  EXPECT_NO_THROW(check_optimiser_fits(traits, "m", adamw, false, false));
+  EXPECT_NO_THROW(check_optimiser_fits(traits, "m", parse_optimiser("sgd"), false, false));
+  EXPECT_THROW(check_optimiser_fits(traits, "m", adamw, true, false), Error);
+  EXPECT_THROW(check_optimiser_fits(traits, "m", adamw, false, true), Error);
+  EXPECT_THROW(check_optimiser_fits(traits, "m", parse_optimiser("adam(decay=0.1)"), false, false),
+               Error);
+  const auto moments = moments_for(adamw, 2);
+  ASSERT_EQ(moments.size(), 2u);
+  EXPECT_EQ(moments[1], (MomentSettings{.beta2 = 0.95, .decay = 0.1}));
+  EXPECT_TRUE(moments_for(parse_optimiser("sgd"), 2).empty());
+  EXPECT_EQ(left_behind(traits, adamw).spec(), "sgd");
+  EXPECT_EQ(left_behind(MethodTraits(), adamw).spec(), adamw.spec());
+}
+
+TEST(Optimiser, BiasedMethodsWithMomentsAreWarnedAbout) {
+  const auto warning = [](const char* spec, const char* optimiser) {
+    const ParsedMethod method = parse_method(spec);
+    return moments_warning(method.traits, method.spec, method.up.get(), parse_optimiser(optimiser));
+  };
+  EXPECT_NE(warning("ef(topk(1%))", "adamw").find("adam(topk(1%))"), std::string::npos);
+  EXPECT_NE(warning("sign", "adam"), "");
+  for (const char* fine : {"natural | entropy", "none", "adam(sign)", "powersgd(rank=4)"}) {
+    EXPECT_EQ(warning(fine, "adamw"), "") << fine;
+  }
+  EXPECT_EQ(warning("ef(topk(1%))", "sgd(momentum=0.9)"), "");
 }
 
 TEST(Clip, LongGradientsGetTheLargestNormAndShortOnesStay) {

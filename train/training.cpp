@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "gradwire/method/parsed_method.h"
 #include "gradwire/method/step_order.h"
 #include "gradwire/wire/frame.h"
 #include "record/hash_text.h"
@@ -26,6 +27,7 @@ std::unique_ptr<Method> method_for(Communicator& communicator, const Learner& le
   exchange.seed = task.options.seed;
   const auto tensors = learner.tensors();
   exchange.group_elements = group_elements_for(total_elements(tensors));
+  exchange.moments = moments_for(task.options.optimiser, tensors.size());
   auto method = make_method(communicator, tensors, options.method, exchange);
   check_optimiser_fits(method->traits(), method->spec(), task.options.optimiser,
                        task.options.clip.has_value(), !task.options.regulariser.is_zero());
@@ -49,7 +51,7 @@ class Training final : public session::Trainee {
       : communicator_(communicator),
         task_(task),
         options_(options),
-        learner_(task, communicator.rank(), options.run.steps),
+        learner_(task, communicator.rank(), options.run.steps, parse_method(options.method).traits),
         method_(method_for(communicator, learner_, task, options)),
         evaluation_(communicator, *task.source, learner_.model(),
                     task.weight_of(communicator.rank())),
@@ -130,7 +132,8 @@ class Training final : public session::Trainee {
 }  // namespace
 
 void check_training(Communicator& communicator, const Task& task, const TrainingOptions& options) {
-  const Learner learner(task, communicator.rank(), options.run.steps);
+  const Learner learner(task, communicator.rank(), options.run.steps,
+                        parse_method(options.method).traits);
   method_for(communicator, learner, task, options);
 }
 

@@ -86,6 +86,7 @@ TEST(TrainingThreads, ARunThatGoesOnEndsWithTheBytesOfOneThatNeverStopped) {
         Case{"mlp(hidden=16)", "diana(natural)", "adam"},
         Case{"mlp(hidden=16, dropout=0.5)", "sasg(topk(5%), window=2, delay=3)", "sgd(decay=0.01)"},
         Case{"mlp(hidden=16)", "powersgd(rank=2)", "adamw"},
+        Case{"mlp(hidden=16)", "adam(sign, warmup=3)", "adamw(beta2=0.95)"},
         Case{"resnet18(width=4)", "natural", "sgd(momentum=0.9)"}}) {
     Trial trial = with_method(each.method);
     trial.task.model = each.model;
@@ -177,6 +178,21 @@ TEST(TrainingThreads, RunningStatisticsAreAveragedAndTheirBytesCounted) {
   const TrainingResult result = run(trial);
   EXPECT_GT(result.steps[1].traffic.bytes_sent,
             result.steps[0].traffic.bytes_sent);  // only the last is evaluated
+}
+
+// Exact means in all steps, and the same settings. Only the rounding of the subtraction differs.
+TEST(TrainingThreads, AdamAsAMethodIsAdamwAsAnOptimiser) {
+  const auto losses = [](const char* method) {
+    Trial trial = with_method(method);
+    trial.task.optimiser = parse_optimiser("adamw(beta1=0.8, beta2=0.95, decay=0.1)");
+    trial.task.learning_rate = 0.002;
+    std::vector<double> all;
+    for (const auto& step : run(trial).steps) all.push_back(step.metrics.loss.value());
+    return all;
+  };
+  const auto plain = losses("none"), ours = losses("adam(sign, dense=none)");
+  ASSERT_EQ(plain.size(), ours.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(plain[i], ours[i], 1e-4) << i;
 }
 
 TEST(TrainingThreads, WhatTraitsForbidIsRefused) {

@@ -49,6 +49,7 @@ struct MethodTraits {
 
   bool needs_whole_gradient = false;  // nothing travels before the last tensor was submitted
   bool owns_momentum = false;         // an optimiser with momentum would count it twice
+  bool owns_moments = false;          // it is Adam: MethodOptions::moments has its settings
   bool needs_parameters = false;      // StepContext::parameters
   bool needs_old_gradient = false;    // StepContext::gradient_at
   bool has_memory = false;            // a step depends on those before it
@@ -156,6 +157,16 @@ class Method {
   virtual std::vector<std::uint64_t> tensor_bytes() const { return {}; }
 };
 
+// Adam's settings for one tensor, with the defaults of AdamW.
+struct MomentSettings {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double decay = 0.01;  // of weights, beside the gradient
+
+  bool operator==(const MomentSettings&) const = default;
+};
+
 inline constexpr std::size_t kGroupElementsMax = std::size_t{1} << 20;
 
 struct MethodOptions {
@@ -167,6 +178,10 @@ struct MethodOptions {
 
   // Tensors travel together until they have this many elements: see group_elements_for().
   std::size_t group_elements = kGroupElementsMax;
+
+  // For methods that own moments: one for each tensor, the same on all ranks, where a trainer has
+  // settings of its own. Empty: those of the spec hold for all.
+  std::vector<MomentSettings> moments = {};
 };
 
 // How many elements of a model should travel together, if it has that many: a few groups, so that

@@ -109,7 +109,11 @@ inline std::vector<std::string> test_specs() {
           "lasg(none)",
           "lasg(natural, window=2)",
           "sasg(topk(10%), window=3, delay=4)",
-          "sasg(topk(10%), window=2, rule=server)"};
+          "sasg(topk(10%), window=2, rule=server)",
+          "adam(sign, warmup=2)",
+          "adam(sign, warmup=9, dense=none, down=natural)",
+          "adam(topk(10%) | natural, warmup=1, refresh=3, clip=0.5, send=gradient)",
+          "adam(powersgd(rank=2), warmup=3, decay=0)"};
 }
 
 struct TestPlace {

@@ -51,6 +51,8 @@ class Averaging:
         self.carried: Dict[str, torch.Tensor] = {}
         #: In the order of the method; empty before there is one.
         self.shapes: NamedShapes = []
+        #: The settings of Adam for these tensors, where the method is Adam.
+        self.moments: Callable[[List[str]], List[Any]] = lambda names: []
         self._is_made = False  # and has loaded its initial state
         self._names = names
         self._places: Dict[str, int] = {}
@@ -200,7 +202,7 @@ class Averaging:
         else:
             order = self._agree(list(shapes), ready)
         made = [(name, shapes[name]) for name in order]
-        self.averager.make(made)
+        self.averager.make(made, self.moments(order))
         if self._loaded is not None:
             self.averager.load(self._loaded)
             self._loaded = None

@@ -2,13 +2,14 @@
 
 import time
 import weakref
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, Iterable, List, Optional
 
 import torch
 import torch.distributed as dist
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.nn.parallel import DistributedDataParallel
 
+from .adam import AdamUpdates, check_optimizer
 from .bucket import Bucket, BucketLayouts
 from .discarded import DiscardWatch
 from .errors import Error
@@ -68,6 +69,13 @@ class DdpHook(Hook):
         watched = by_parameter if self._traits["has_memory"] else {}
         self._discards = DiscardWatch(self.spec, watched, names)
 
+        self._updates: Optional[AdamUpdates] = None
+        if self._traits["owns_moments"] and optimizer is not None:
+            self._updates = AdamUpdates(
+                self.spec, optimizer, by_parameter, self.memories, self._adam_steps
+            )
+            self._averaging.moments = self._updates.moments
+
         self._layouts = BucketLayouts()
 
         # Which gradients came, in their order, since the model was last called.
@@ -77,6 +85,19 @@ class DdpHook(Hook):
             self._watches.append(parameter.register_hook(self._watch(name)))
         slot.hook = self
         self._start()
+
+    def _check_takes_moments(self, optimizer: Any, scaler: Any) -> None:
+        if self._host is not None:
+            raise Error(f"{self._given_spec} does not work with hosts=: attach without it")
+        if self._watches_use:
+            raise Error(
+                f"{self._given_spec} cannot tell unused parameters from others: wrap the model with "
+                "find_unused_parameters=False"
+            )
+        check_optimizer(self.spec, optimizer, scaler)
+
+    def _adam_steps(self) -> int:
+        return self.step - int(self.stats()["poisoned"])
 
     def _check_watches_nothing(self) -> None:
         if self._watches_use:
@@ -142,8 +163,14 @@ class DdpHook(Hook):
             )
 
     def _finish(self, order: List[str], used: Optional[List[str]], last_ready: float) -> None:
-        self._averaging.finish(order, used, last_ready, self._discards.note_means)
+        self._averaging.finish(order, used, last_ready, self._note_means)
         self._note_step(self._rates.last)
+
+    def _note_means(self, is_finite: bool, buckets: Iterable[Bucket]) -> None:
+        if self._updates is not None:
+            self._updates.take(is_finite, buckets)
+        else:
+            self._discards.note_means(is_finite, buckets)
 
     def _end(self, error: BaseException) -> BaseException:
         return super()._end(error if self._host is None else explain(self._host, error))
@@ -158,6 +185,8 @@ class DdpHook(Hook):
 
     def _stop(self, seconds: Optional[float] = None) -> bool:
         self._unwatch()
+        if self._updates is not None:
+            self._updates.close()
         self._discards.stop()
         return super()._stop(seconds)
 

@@ -41,7 +41,10 @@ class Hook(Participant):
         if place[0] > 0:
             options = options._replace(record=None, tensorboard=None)  # those of the first part
         super().__init__(spec, shapes, options)
-        _check_optimizer_fits(self._traits, optimizer)
+        if self._traits["owns_moments"]:
+            self._check_takes_moments(optimizer, scaler)
+        else:
+            _check_optimizer_fits(self._traits, optimizer)
         if place[1] > 1:
             _check_takes_parts(self._traits)
         self._optimizer = optimizer
@@ -68,6 +71,10 @@ class Hook(Participant):
         self._rates = RatesOfGroups(self._optimizer, by_parameter)
         self._worker = Worker("gradwire")
         guard_interrupts()
+
+    def _check_takes_moments(self, optimizer: Any, scaler: Any) -> None:
+        """Raises where updates cannot take the place of gradients."""
+        raise Error(f"{self.spec} gives updates, and works with DistributedDataParallel only")
 
     # --- While training ---
 
@@ -249,8 +256,8 @@ def _check_optimizer_fits(traits: Dict[str, Any], optimizer: Optional[torch.opti
     if traits["is_biased"] and any("betas" in group for group in optimizer.param_groups):
         warnings.warn(
             f"{type(optimizer).__name__} divides by a running mean of squared gradients, and "
-            f"{traits['spec']} changes these squares: expect a higher loss. With this optimizer "
-            "use 'natural | entropy' or 'powersgd(rank=4)'",
+            f"{traits['spec']} changes these squares: expect a higher loss. With AdamW use "
+            "'adam(...)' around the codec, or 'natural | entropy'",
             stacklevel=5,
         )
     if not traits["owns_momentum"]:

@@ -73,7 +73,7 @@ class LazyStep(Participant):
             security=Security(secret, tls_cert, tls_key, tls_ca),
         )
         super().__init__(spec, shapes, options)
-        if not self._traits["needs_parameters"]:
+        if not self._traits["needs_parameters"] or self._traits["owns_moments"]:
             raise Error(f"{self.spec} does not need closures: take gradwire.attach")
         _check_optimizer(spec, optimizer, list(parameters.values()))
         self._meet(group, shapes)

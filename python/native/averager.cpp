@@ -27,13 +27,14 @@ std::vector<std::uint64_t> Averager::sum(std::span<const std::uint64_t> own) {
   return sum_over_ranks(*communicator_, own);
 }
 
-void Averager::make(std::vector<MethodTensor> tensors) {
+void Averager::make(std::vector<MethodTensor> tensors, std::vector<MomentSettings> moments) {
   method_.reset();
   if (totals_.steps == 0) totals_.tensor_bytes.assign(tensors.size(), 0);
   if (log_) log_->set_parameters(total_elements(tensors));
   MethodOptions options = options_.method;
   // By the size of the whole model: a host sends as many messages with many ranks as with one.
   options.group_elements = group_elements_for(options_.parts * total_elements(tensors));
+  options.moments = std::move(moments);
   method_ = make_method(*communicator_, std::move(tensors), options_.spec, options);
   if (log_) log_->set_method(method_->spec());
 }

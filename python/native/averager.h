@@ -46,8 +46,9 @@ class Averager {
   // Sums over all ranks. All ranks at once.
   std::vector<std::uint64_t> sum(std::span<const std::uint64_t> own);
 
-  // Makes the method for these tensors, anew if there is one. All ranks at once.
-  void make(std::vector<MethodTensor> tensors);
+  // Makes the method for these tensors, anew if there is one. All ranks at once. The moments are
+  // for a method that owns them: see MethodOptions.
+  void make(std::vector<MethodTensor> tensors, std::vector<MomentSettings> moments = {});
 
   // A step, as of a method.
   void begin(const StepContext& context);

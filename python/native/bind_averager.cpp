@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -115,6 +116,17 @@ py::dict to_dict(const Totals& totals) {
   return dict;
 }
 
+// Of one tensor: beta1, beta2, epsilon and decay.
+using Moments = std::tuple<double, double, double, double>;
+
+std::vector<MomentSettings> settings_of(const std::vector<Moments>& moments) {
+  std::vector<MomentSettings> settings;
+  for (const auto& [beta1, beta2, epsilon, decay] : moments) {
+    settings.push_back({.beta1 = beta1, .beta2 = beta2, .epsilon = epsilon, .decay = decay});
+  }
+  return settings;
+}
+
 // The mean of many messages differs from the mean of the gradients.
 bool is_biased(const Codec& codec) {
   constexpr std::size_t kElements = std::size_t{1} << 20;
@@ -141,6 +153,7 @@ py::dict probe(const std::string& spec, const NamedShapes& shapes, const std::st
   dict["spec"] = canonical;
   dict["has_memory"] = memory_bytes > 0;
   dict["owns_momentum"] = traits.owns_momentum;
+  dict["owns_moments"] = traits.owns_moments;
   dict["needs_whole_gradient"] = traits.needs_whole_gradient;
   dict["needs_parameters"] = traits.needs_parameters;
   dict["is_biased"] = parsed.up && is_biased(*parsed.up);
@@ -213,10 +226,10 @@ void bind_averager(py::module_& module) {
           Released())
       .def(
           "make",
-          [](BoundAverager& self, const NamedShapes& shapes) {
-            self.averager.make(tensors_of(shapes));
+          [](BoundAverager& self, const NamedShapes& shapes, const std::vector<Moments>& moments) {
+            self.averager.make(tensors_of(shapes), settings_of(moments));
           },
-          Released())
+          py::arg("tensors"), py::arg("moments") = std::vector<Moments>(), Released())
       .def("begin", &BoundAverager::begin, py::arg("step"), py::arg("learning_rate"),
            py::arg("learning_rates") = std::vector<double>(),
            py::arg("parameters") = std::vector<Floats>(), py::arg("gradient_at") = py::none(),
