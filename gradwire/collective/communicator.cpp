@@ -39,6 +39,9 @@ const char* Communicator::transport_name() const { return impl_->transport().nam
 std::string Communicator::address(std::size_t rank) const {
   return impl_->transport().address(rank);
 }
+std::size_t Communicator::refused_connections() const {
+  return impl_->transport().refused_connections();
+}
 
 void Communicator::allreduce(std::span<float> values) {
   impl_->call([values](PeerLinks& links) { links.transport.allreduce(values); });

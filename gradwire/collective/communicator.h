@@ -35,6 +35,7 @@ class Communicator {
   std::uint64_t run() const;
   const char* transport_name() const;
   std::string address(std::size_t rank) const;
+  std::size_t refused_connections() const;  // as the transport counts them
 
   // The transport's own sum of floats, the baseline of benchmarks.
   void allreduce(std::span<float> values);

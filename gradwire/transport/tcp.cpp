@@ -19,8 +19,12 @@ namespace {
 
 class TcpTransport final : public Transport {
  public:
-  TcpTransport(std::size_t rank, std::vector<std::string> addresses, TcpMesh mesh)
-      : rank_(rank), addresses_(std::move(addresses)), mesh_(std::move(mesh)) {}
+  TcpTransport(std::size_t rank, std::vector<std::string> addresses, TcpMesh mesh,
+               std::size_t refused_connections)
+      : rank_(rank),
+        addresses_(std::move(addresses)),
+        mesh_(std::move(mesh)),
+        refused_connections_(refused_connections) {}
 
   const char* name() const override { return "tcp"; }
   std::size_t rank() const override { return rank_; }
@@ -38,6 +42,8 @@ class TcpTransport final : public Transport {
     return make_tcp_receiver(mesh_, mesh_.peer(peer), tag, memory);
   }
 
+  std::size_t refused_connections() const override { return refused_connections_; }
+
   void allreduce(std::span<float> values) override { ring_allreduce(*this, values); }
 
   void abandon() noexcept override { mesh_.close(); }
@@ -46,6 +52,7 @@ class TcpTransport final : public Transport {
   const std::size_t rank_;
   const std::vector<std::string> addresses_;
   TcpMesh mesh_;
+  const std::size_t refused_connections_;
 };
 
 void check(const TcpOptions& options) {
@@ -98,7 +105,10 @@ std::unique_ptr<Transport> come_together(const TcpOptions& options) {
     mesh.add(std::make_unique<TcpPeer>(rank, addresses[rank], std::move(channels[rank].links)));
   }
   part(*rendezvous.store, meeting.rank, meeting.size);
-  return std::make_unique<TcpTransport>(meeting.rank, std::move(addresses), std::move(mesh));
+  const std::size_t refused =
+      listener.refusals().count + (rendezvous.server ? rendezvous.server->refusals().count : 0);
+  return std::make_unique<TcpTransport>(meeting.rank, std::move(addresses), std::move(mesh),
+                                        refused);
 }
 
 }  // namespace
@@ -107,7 +117,7 @@ std::unique_ptr<Transport> make_tcp_transport(const TcpOptions& options) {
   check(options);
   if (options.meeting.size > 1) return come_together(options);
   return std::make_unique<TcpTransport>(0, std::vector<std::string>{"host " + host_name()},
-                                        TcpMesh());
+                                        TcpMesh(), 0);
 }
 
 std::string exposed_address(const TcpOptions& options) {
