@@ -22,6 +22,7 @@
 #include "fuzz/lgc_indices_input.h"
 #include "fuzz/parcel_input.h"
 #include "fuzz/round_trip_input.h"
+#include "fuzz/tcp_hello_input.h"
 #include "gradwire/codec/codec.h"
 #include "gradwire/codec/segments.h"
 #include "gradwire/collective/parcel.h"
@@ -32,6 +33,10 @@
 #include "gradwire/method/method.h"
 #include "gradwire/method/state.h"
 #include "gradwire/transport/channel.h"
+#include "gradwire/transport/rank_info.h"
+#include "gradwire/transport/tcp_hello.h"
+#include "gradwire/transport/tcp_record.h"
+#include "gradwire/transport/tcp_store_format.h"
 #include "gradwire/transport/tls_context.h"
 #include "gradwire/wire/frame.h"
 
@@ -408,6 +413,54 @@ void write_tls_seeds(const std::filesystem::path& root) {
   seeds.write(bytes_of("GET / HTTP/1.1\r\n\r\n"));
 }
 
+void write_tcp_hello_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "tcp_hello");
+  const auto bytes =
+      TcpHello{.key = kFuzzGroupKey, .rank = 3, .peer = 1, .link = 2, .links = 4}.write();
+  seeds.write({bytes.begin(), bytes.end()});
+}
+
+void write_tcp_store_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "tcp_store");
+  Bytes bytes(StoreRequestHeader::kBytes);
+  StoreRequestHeader{StoreRequest::add, 7, 5, 0}.write(bytes);
+  append(bytes, bytes_of("hello/1there"));
+  Bytes get(StoreRequestHeader::kBytes);
+  StoreRequestHeader{StoreRequest::get, 7, 0, 0}.write(get);
+  append(bytes, get);
+  append(bytes, bytes_of("hello/1"));
+  seeds.write(bytes);
+}
+
+void write_rank_info_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "rank_info");
+  const auto text =
+      write_rank_info({.size = 4, .streams = 2, .address = "10.0.0.3", .host = "node3"});
+  seeds.write(bytes_of(std::string_view(text.data(), text.size())));
+}
+
+// Records as they are after `ready`: two messages that fit, and one that does not.
+void write_tcp_stream_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "tcp_stream");
+  Bytes bytes;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const Bytes message(i * 100, std::byte{7});
+    TcpRecord::Bytes header;
+    TcpRecord{.kind = TcpRecord::Kind::data,
+              .tag = Tag{.lane = Lane::up}.number(),
+              .sequence = i,
+              .bytes = message.size()}
+        .write(header);
+    bytes.insert(bytes.end(), header.begin(), header.end());
+    append(bytes, message);
+    seeds.write(bytes);
+  }
+  TcpRecord::Bytes ready;
+  TcpRecord{.kind = TcpRecord::Kind::ready, .tag = Tag{.lane = Lane::down}.number(), .bytes = 64}
+      .write(ready);
+  seeds.write({ready.begin(), ready.end()});
+}
+
 void write_all_seeds(const std::filesystem::path& root) {
   write_decode_seeds(root);
   write_example_seeds(root);
@@ -423,6 +476,10 @@ void write_all_seeds(const std::filesystem::path& root) {
   write_spec_seeds(root);
   write_secret_seeds(root);
   write_tls_seeds(root);
+  write_tcp_hello_seeds(root);
+  write_tcp_store_seeds(root);
+  write_rank_info_seeds(root);
+  write_tcp_stream_seeds(root);
 }
 
 }  // namespace

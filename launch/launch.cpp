@@ -15,11 +15,13 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <random>
 #include <string_view>
 #include <utility>
 
 #include "gradwire/core/error.h"
 #include "launch/exit_codes.h"
+#include "launch/placement.h"
 #include "launch/stop_request.h"
 
 namespace gradwire::launch {
@@ -81,13 +83,20 @@ class ExecStrings {
   std::vector<char*> pointers_;
 };
 
+// Not 0, which is none.
+std::uint64_t make_run_key() {
+  std::random_device random;
+  return std::uniform_int_distribution<std::uint64_t>(1)(random);
+}
+
 // This process's environment with the worker's rank in it.
 std::vector<std::string> worker_environment(std::size_t rank, std::size_t workers,
-                                            std::uint16_t port) {
+                                            std::uint16_t port, std::uint64_t run_key) {
   std::vector<std::string> variables = {fmt::format("RANK={}", rank),
                                         fmt::format("WORLD_SIZE={}", workers),
                                         "MASTER_ADDR=127.0.0.1",
                                         fmt::format("MASTER_PORT={}", port),
+                                        fmt::format("{}={}", kRunKeyVariable, run_key),
                                         "TORCHELASTIC_USE_AGENT_STORE=False",
                                         fmt::format("{}=1", kWorkerVariable)};
   const auto is_set = [set = variables.size(), &variables](std::string_view name_and_value) {
@@ -146,7 +155,7 @@ class Workers {
     std::vector<std::string> words = options.arguments;
     words.insert(words.begin(), "gradwire");
     const ExecStrings arguments(std::move(words));
-    const ExecStrings environment(worker_environment(rank, options.workers, port));
+    const ExecStrings environment(worker_environment(rank, options.workers, port, run_key_));
     workers_.reserve(options.workers);  // nothing may throw between the fork and the list
     const pid_t parent = getpid();
     const pid_t process = fork();
@@ -229,6 +238,7 @@ class Workers {
     failure_weight_ = weight;
   }
 
+  const std::uint64_t run_key_ = make_run_key();
   std::vector<Worker> workers_;
   bool is_stop_asked_ = false;
   bool is_stopped_ = false;

@@ -87,6 +87,9 @@ std::optional<Placement> placed_by_variables(const WorkersAsked& asked,
       text_of(environment, "TORCHELASTIC_USE_AGENT_STORE") == "True" ? 1 : 0;
   placement->master_port = static_cast<std::uint16_t>(
       above + number_of(*text_of(environment, "MASTER_PORT"), "MASTER_PORT", 1, kPortMax - above));
+  if (const auto key = text_of(environment, kRunKeyVariable)) {
+    placement->run_key = number_of(*key, kRunKeyVariable, 1, UINT64_MAX);
+  }
   return placement;
 }
 

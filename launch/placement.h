@@ -23,6 +23,9 @@ struct WorkersAsked {
   std::size_t workers_default = kWorkersDefault;  // if the environment does not say
 };
 
+// A number that all workers of a run know, and strangers do not.
+inline constexpr const char* kRunKeyVariable = "GRADWIRE_RUN_KEY";
+
 enum class Role {
   all_workers,  // threads of this process
   one_worker,   // the others are processes, and mpirun or the like started them
@@ -38,6 +41,7 @@ struct Placement {
   // The address of rank 0, for one worker of several that meet by TCP.
   std::string master_host = {};
   std::uint16_t master_port = 0;
+  std::uint64_t run_key = 0;  // by kRunKeyVariable; 0: there is none
 
   // True in the one process of the command that prints the results.
   bool reports() const { return role == Role::all_workers || rank == 0; }

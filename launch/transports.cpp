@@ -37,6 +37,7 @@ TransportMaker open_tcp(const Placement& placement, const WorkerOptions& options
                                    .size = placement.size,
                                    .master_host = placement.master_host,
                                    .master_port = placement.master_port,
+                                   .run_key = placement.run_key,
                                    .interface = options.interface,
                                    .start_time_max = options.peer_timeout()},
                        .streams = options.streams,

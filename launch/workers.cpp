@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -47,6 +48,15 @@ std::uint64_t run_number(const Run& run) {
                                  run.placement.master_port, run.placement.size));
 }
 
+// Each process says it once.
+void tell_refused(const Communicator& communicator) {
+  const std::size_t count = communicator.refused_connections();
+  if (count == 0) return;
+  fmt::print(stderr,
+             "gradwire: rank {} has refused {} connection{} of strangers while the ranks met\n",
+             communicator.rank(), count, count == 1 ? "" : "s");
+}
+
 void run_worker(const TransportMaker& make_transport, std::size_t rank, Run& run) {
   // Lives longer than the try block: it tells the peers about a failure when it goes, and what they
   // throw then must be noted after the failure itself.
@@ -56,6 +66,7 @@ void run_worker(const TransportMaker& make_transport, std::size_t rank, Run& run
         make_transport(rank), CommunicatorOptions{.run = run_number(run),
                                                   .peer_timeout = run.options.peer_timeout(),
                                                   .codec_threads = run.options.codec_threads});
+    tell_refused(*communicator);
     run.work(*communicator);
     communicator->close();
   } catch (...) {

@@ -62,6 +62,9 @@ const char* Communicator::transport_name() const { return impl_->transport().nam
 std::string Communicator::address(std::size_t rank) const {
   return impl_->transport().address(rank);
 }
+std::size_t Communicator::refused_connections() const {
+  return impl_->transport().refused_connections();
+}
 
 std::size_t Communicator::codec_threads() const { return impl_->threads().count(); }
 

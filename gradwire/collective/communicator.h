@@ -40,6 +40,7 @@ class Communicator {
   const char* transport_name() const;
   std::string address(std::size_t rank) const;
   std::size_t codec_threads() const;
+  std::size_t refused_connections() const;  // as the transport counts them
 
   // The transport's own sum of floats, the baseline of benchmarks.
   void allreduce(std::span<float> values);

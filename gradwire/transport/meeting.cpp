@@ -1,9 +1,7 @@
 #include "gradwire/transport/meeting.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
-#include <sstream>
 
 #include "gradwire/transport/file_store.h"
 #include "gradwire/transport/route.h"
@@ -13,48 +11,8 @@
 namespace gradwire {
 namespace {
 
-constexpr const char* kHello = "gradwire 2";
-
 std::string hello_key(std::size_t rank) { return "hello/" + std::to_string(rank); }
 std::string bye_key(std::size_t rank) { return "bye/" + std::to_string(rank); }
-
-// Lines of text: what it is, size, streams, address, host.
-std::vector<char> hello(const RankInfo& info) {
-  const std::string text = std::string(kHello) + "\n" + std::to_string(info.size) + "\n" +
-                           std::to_string(info.streams) + "\n" + info.address + "\n" + info.host +
-                           "\n";
-  return {text.begin(), text.end()};
-}
-
-bool read_number(const std::string& text, std::size_t& number) {
-  const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, number);
-  return result.ec == std::errc() && result.ptr == end;
-}
-
-// A rank may be anybody: its words are printed in messages.
-bool is_printable(const std::string& text) {
-  constexpr std::size_t kBytesMax = 256;
-  return !text.empty() && text.size() <= kBytesMax &&
-         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
-}
-
-std::optional<RankInfo> read_hello(const std::vector<char>& bytes) {
-  std::istringstream text(std::string(bytes.begin(), bytes.end()));
-  std::string first, size, streams;
-  RankInfo info;
-  std::getline(text, first);
-  std::getline(text, size);
-  std::getline(text, streams);
-  std::getline(text, info.address);
-  std::getline(text, info.host);
-  if (!text || first != kHello || !read_number(size, info.size) ||
-      !read_number(streams, info.streams) || !is_printable(info.address) ||
-      !is_printable(info.host)) {
-    return std::nullopt;
-  }
-  return info;
-}
 
 // "rank 3", "ranks 1 and 3", "ranks 1, 2 and 3".
 std::string name_ranks(const std::vector<std::size_t>& ranks) {
@@ -124,13 +82,20 @@ std::unique_ptr<StartStore> reach_own_server(const MeetingOptions& options,
   constexpr std::chrono::milliseconds kTimeMax{5000};
   try {
     TcpStore(options.master_host, options.master_port, std::min(kTimeMax, options.start_time_max),
-             security);
+             security, options.run_key);
   } catch (const StartError&) {
     throw StartError("rank 0 listens on this host, but " + place +
                      " does not lead here: is MASTER_ADDR the address of rank 0's host?");
   }
   return std::make_unique<TcpStore>(options.master_host, options.master_port,
-                                    options.start_time_max, security);
+                                    options.start_time_max, security, options.run_key);
+}
+
+// A name may stand for another address on other hosts: Debian maps a host's own name to 127.0.1.1.
+// Only an address, and "localhost", mean the same everywhere.
+std::string listening_address(const MeetingOptions& options) {
+  const std::string& host = options.master_host;
+  return host == "localhost" || is_address(host) ? host : "";
 }
 
 }  // namespace
@@ -155,24 +120,25 @@ Rendezvous open_rendezvous(const MeetingOptions& options,
   }
   result.place = options.master_host + ":" + std::to_string(options.master_port);
   if (options.rank == 0) {
-    result.server = std::make_unique<TcpStoreServer>(options.master_port, security);
+    result.server = std::make_unique<TcpStoreServer>(options.master_port, security, options.run_key,
+                                                     listening_address(options));
     result.store = reach_own_server(options, result.place, security);
   } else {
     result.store = std::make_unique<TcpStore>(options.master_host, options.master_port,
-                                              options.start_time_max, security);
+                                              options.start_time_max, security, options.run_key);
   }
   return result;
 }
 
 std::vector<RankInfo> meet(StartStore& store, std::size_t rank, const RankInfo& self,
                            const std::string& place) {
-  if (!store.add(hello_key(rank), hello(self))) {
+  if (!store.add(hello_key(rank), write_rank_info(self))) {
     throw StartError("two processes say they are rank " + std::to_string(rank) + ", or " + place +
                      " is left over from an earlier run");
   }
   std::vector<RankInfo> infos(self.size);
   for (std::size_t other = 0; other < self.size; ++other) {
-    const auto info = read_hello(wait_for_hello(store, other, self.size, place));
+    const auto info = read_rank_info(wait_for_hello(store, other, self.size, place));
     if (!info) {
       throw StartError("rank " + std::to_string(other) + " is not of this version of gradwire");
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gradwire/transport/meeting_options.h"
+#include "gradwire/transport/rank_info.h"
 #include "gradwire/transport/start_store.h"
 #include "gradwire/transport/tcp_store_server.h"
 
@@ -25,13 +26,6 @@ struct Rendezvous {
 // With `security` a rendezvous by TCP is encrypted. Throws StartError.
 Rendezvous open_rendezvous(const MeetingOptions& options,
                            const std::shared_ptr<const TlsContext>& security = nullptr);
-
-struct RankInfo {
-  std::size_t size = 0;  // how many ranks it thinks there are
-  std::size_t streams = 0;
-  std::string address;  // where it listens, without a port
-  std::string host;
-};
 
 // Returns what every rank says of itself. Throws StartError that names ranks which do not come, are
 // there twice, or count differently. `place` is where they meet, for that message.

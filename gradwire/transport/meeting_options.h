@@ -17,6 +17,10 @@ struct MeetingOptions {
   std::string master_host = {};  // otherwise: rendezvous by TCP
   std::uint16_t master_port = 0;
 
+  // A number that all ranks of the run know before they meet, and strangers do not. Whoever comes
+  // to the rendezvous by TCP with another one is refused. 0: there is none.
+  std::uint64_t run_key = 0;
+
   // The network interface to use, such as "eth0". Empty: the one that routes to master_host, or
   // loopback for a rendezvous by files.
   std::string interface = {};

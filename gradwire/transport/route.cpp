@@ -86,6 +86,12 @@ std::string address_of_interface(const std::string& name) {
   throw StartError("the network interface " + name + " has no address");
 }
 
+bool is_address(const std::string& text) {
+  in6_addr bytes{};
+  return inet_pton(AF_INET, text.c_str(), &bytes) == 1 ||
+         inet_pton(AF_INET6, text.c_str(), &bytes) == 1;
+}
+
 bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address == "::1";
 }

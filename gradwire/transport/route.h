@@ -17,6 +17,9 @@ void check_interface(const std::string& name);
 // Throws StartError.
 std::string address_of_interface(const std::string& name);
 
+// Whether the text is an address and no name.
+bool is_address(const std::string& text);
+
 bool is_loopback(const std::string& address);
 
 // A numeric address that anybody on the internet may send packets to: none of loopback, and none

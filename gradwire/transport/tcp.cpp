@@ -4,49 +4,16 @@
 #include <utility>
 #include <vector>
 
-#include "gradwire/transport/check_transfer.h"
 #include "gradwire/transport/meeting.h"
-#include "gradwire/transport/ring_allreduce.h"
 #include "gradwire/transport/route.h"
 #include "gradwire/transport/tcp_listener.h"
 #include "gradwire/transport/tcp_mesh.h"
 #include "gradwire/transport/tcp_start.h"
-#include "gradwire/transport/tcp_transfer.h"
+#include "gradwire/transport/tcp_transport.h"
 #include "gradwire/transport/tls_context.h"
 
 namespace gradwire {
 namespace {
-
-class TcpTransport final : public Transport {
- public:
-  TcpTransport(std::size_t rank, std::vector<std::string> addresses, TcpMesh mesh)
-      : rank_(rank), addresses_(std::move(addresses)), mesh_(std::move(mesh)) {}
-
-  const char* name() const override { return "tcp"; }
-  std::size_t rank() const override { return rank_; }
-  std::size_t size() const override { return addresses_.size(); }
-  std::string address(std::size_t rank) const override { return addresses_.at(rank); }
-
-  std::unique_ptr<Sender> sender(std::size_t peer, Tag tag,
-                                 std::span<const std::byte> memory) override {
-    check_peer(peer, rank_, size());
-    return make_tcp_sender(mesh_, mesh_.peer(peer), tag, memory);
-  }
-  std::unique_ptr<Receiver> receiver(std::size_t peer, Tag tag,
-                                     std::span<std::byte> memory) override {
-    check_peer(peer, rank_, size());
-    return make_tcp_receiver(mesh_, mesh_.peer(peer), tag, memory);
-  }
-
-  void allreduce(std::span<float> values) override { ring_allreduce(*this, values); }
-
-  void abandon() noexcept override { mesh_.close(); }
-
- private:
-  const std::size_t rank_;
-  const std::vector<std::string> addresses_;
-  TcpMesh mesh_;
-};
 
 void check(const TcpOptions& options) {
   check_meeting(options.meeting);
@@ -98,7 +65,9 @@ std::unique_ptr<Transport> come_together(const TcpOptions& options) {
     mesh.add(std::make_unique<TcpPeer>(rank, addresses[rank], std::move(channels[rank].links)));
   }
   part(*rendezvous.store, meeting.rank, meeting.size);
-  return std::make_unique<TcpTransport>(meeting.rank, std::move(addresses), std::move(mesh));
+  const std::size_t refused =
+      listener.refusals().count + (rendezvous.server ? rendezvous.server->refusals().count : 0);
+  return make_tcp_transport(meeting.rank, std::move(addresses), std::move(mesh), refused);
 }
 
 }  // namespace
@@ -106,8 +75,7 @@ std::unique_ptr<Transport> come_together(const TcpOptions& options) {
 std::unique_ptr<Transport> make_tcp_transport(const TcpOptions& options) {
   check(options);
   if (options.meeting.size > 1) return come_together(options);
-  return std::make_unique<TcpTransport>(0, std::vector<std::string>{"host " + host_name()},
-                                        TcpMesh());
+  return make_tcp_transport(0, std::vector<std::string>{"host " + host_name()}, TcpMesh(), 0);
 }
 
 std::string exposed_address(const TcpOptions& options) {

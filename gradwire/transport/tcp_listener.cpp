@@ -80,11 +80,12 @@ void TcpListener::wait(Clock::time_point until) const {
 void TcpListener::admit() {
   for (;;) {
     Descriptor socket(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket) return;  // nobody, or no descriptor is free: those who wait run out of time
-    if (waiting_.size() == kWaitingMax) {
-      waiting_.pop_front();
+    const bool is_full = !socket && (errno == EMFILE || errno == ENFILE);
+    if (!waiting_.empty() && (is_full || waiting_.size() == kWaitingMax)) {
+      waiting_.pop_front();  // the oldest, which a descriptor becomes free by
       refusals_.add("");
     }
+    if (!socket) return;
     waiting_.push_back({.channel = Channel(std::move(socket), Channel::Role::accepts, security_),
                         .until = Clock::now() + kHelloTimeMax});
   }

@@ -19,11 +19,11 @@ constexpr std::chrono::seconds kAnswerTimeMax{10};
 }  // namespace
 
 TcpStore::TcpStore(const std::string& host, std::uint16_t port, std::chrono::milliseconds time_max,
-                   std::shared_ptr<const TlsContext> security)
+                   std::shared_ptr<const TlsContext> security, std::uint64_t run_key)
     : StartStore(time_max),
       where_(host + ":" + std::to_string(port)),
       channel_(connect_within(host, port, time_max), Channel::Role::connects, std::move(security)) {
-  greet();
+  greet(run_key);
 }
 
 bool TcpStore::add(const std::string& key, const std::vector<char>& value) {
@@ -46,14 +46,19 @@ std::optional<std::vector<char>> TcpStore::get_until(const std::string& key,
   }
 }
 
-void TcpStore::greet() {
+void TcpStore::greet(std::uint64_t run_key) {
   const auto until = std::max(deadline(), Clock::now() + std::chrono::seconds(1));
   if (!finish_handshake(channel_, until)) fail_to_answer();
-  send(std::as_bytes(std::span(kStoreMagic)), until);
+  send(StoreGreeting::write(run_key), until);
   std::array<char, kStoreMagic.size()> answer{};
   const auto bytes = std::as_writable_bytes(std::span(answer));
   const bool is_answered = read_all(channel_, bytes, until);
   if (looks_like_tls(bytes)) fail(kPeerIsEncrypted);
+  if (!is_answered && !channel_ && channel_.reason().empty()) {
+    fail(
+        "rank 0 does not take it for a rank of its run: are all ranks of this version, and "
+        "started together?");
+  }
   if (!is_answered) fail_to_answer();
   if (answer != kStoreMagic) {
     fail("what listens there is not this version of gradwire: choose another MASTER_PORT");

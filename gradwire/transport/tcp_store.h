@@ -20,7 +20,7 @@ class TcpStore final : public StartStore {
  public:
   // Tries all that time: rank 0 may start last. Throws StartError.
   TcpStore(const std::string& host, std::uint16_t port, std::chrono::milliseconds time_max,
-           std::shared_ptr<const TlsContext> security = nullptr);
+           std::shared_ptr<const TlsContext> security = nullptr, std::uint64_t run_key = 0);
 
   bool add(const std::string& key, const std::vector<char>& value) override;
   std::optional<std::vector<char>> get_until(const std::string& key,
@@ -32,7 +32,7 @@ class TcpStore final : public StartStore {
     std::vector<char> value;
   };
 
-  void greet();
+  void greet(std::uint64_t run_key);
   Reply ask(StoreRequestHeader header, const std::string& key, std::span<const char> value);
   void send(std::span<const std::byte> bytes, Clock::time_point until);
   void receive(std::span<std::byte> bytes, Clock::time_point until);

@@ -1,12 +1,14 @@
 // The bytes between a TcpStore and its server. All numbers are little-endian.
 //
-//   both, once      magic, 8 bytes; a server that does not see it drops the connection
+//   client, once    the greeting: magic, 8 bytes, and the run's key, u64
+//   server, once    magic, 8 bytes; it drops a connection with another greeting
 //   request         u32 what, u32 key bytes, u32 value bytes, u32 milliseconds to wait, key, value
 //   reply           u32 status, u32 value bytes, value
 //
 // A client has one request under way at a time. The version is in the magic.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +18,22 @@
 
 namespace gradwire {
 
-inline constexpr std::array<char, 8> kStoreMagic = {'G', 'W', 'S', 'T', 'O', 'R', 'E', '1'};
+inline constexpr std::array<char, 8> kStoreMagic = {'G', 'W', 'S', 'T', 'O', 'R', 'E', '2'};
 inline constexpr std::size_t kStoreKeyBytesMax = 256;
-inline constexpr std::size_t kStoreValueBytesMax = 1 << 20;
+inline constexpr std::size_t kStoreValueBytesMax = 1 << 14;
+
+// What a client says first.
+struct StoreGreeting {
+  static constexpr std::size_t kBytes = 16;
+  using Bytes = std::array<std::byte, kBytes>;
+
+  static Bytes write(std::uint64_t run_key) {
+    Bytes bytes{};
+    std::ranges::copy(std::as_bytes(std::span(kStoreMagic)), bytes.begin());
+    store_le(bytes, kStoreMagic.size(), run_key);
+    return bytes;
+  }
+};
 
 enum class StoreRequest : std::uint32_t { add = 1, get = 2 };
 enum class StoreStatus : std::uint32_t { ok = 0, exists = 1, missing = 2 };

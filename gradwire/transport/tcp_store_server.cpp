@@ -34,10 +34,12 @@ class Service {
  public:
   using Refuse = std::function<void(const std::string& reason)>;
 
-  Service(int listener, int stop, std::shared_ptr<const TlsContext> security, Refuse refuse)
+  Service(int listener, int stop, std::shared_ptr<const TlsContext> security, std::uint64_t run_key,
+          Refuse refuse)
       : listener_(listener),
         stop_(stop),
         security_(std::move(security)),
+        run_key_(run_key),
         refuse_(std::move(refuse)) {}
 
   void run() {
@@ -100,7 +102,8 @@ class Service {
     make_room();
     Descriptor socket(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket && sessions_.size() < kSessionsMax) {
-      sessions_.emplace_back(Channel(std::move(socket), Channel::Role::accepts, security_));
+      sessions_.emplace_back(Channel(std::move(socket), Channel::Role::accepts, security_),
+                             run_key_);
     } else if (socket) {
       refuse_("");
     } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
@@ -113,6 +116,7 @@ class Service {
   const int listener_;
   const int stop_;
   const std::shared_ptr<const TlsContext> security_;
+  const std::uint64_t run_key_;
   const Refuse refuse_;
   StoreKeys keys_;
   std::list<TcpStoreSession> sessions_;
@@ -138,8 +142,21 @@ int bind_and_listen(int socket, const sockaddr* address, socklen_t bytes) {
 
 constexpr int kSocketKind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
 
+// Nothing if this host does not have the address.
+Descriptor listen_on_address(const std::string& address, std::uint16_t port) {
+  std::string reason;
+  const HostAddresses found = find_addresses(address, port, SOCK_STREAM, reason);
+  if (!found) return {};
+  Descriptor socket(::socket(found->ai_family, kSocketKind, 0));
+  if (!socket) return {};
+  const int error = bind_and_listen(socket.get(), found->ai_addr, found->ai_addrlen);
+  if (error == EADDRNOTAVAIL) return {};
+  if (error != 0) fail_to_listen(port, error);
+  return socket;
+}
+
 // IPv4 and IPv6 by one socket where the host has IPv6.
-Descriptor listen_on(std::uint16_t port) {
+Descriptor listen_on_all(std::uint16_t port) {
   if (Descriptor socket(::socket(AF_INET6, kSocketKind, 0)); socket) {
     const int off = 0;
     setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
@@ -162,6 +179,13 @@ Descriptor listen_on(std::uint16_t port) {
   return socket;
 }
 
+Descriptor listen_on(const std::string& address, std::uint16_t port) {
+  if (!address.empty()) {
+    if (Descriptor socket = listen_on_address(address, port)) return socket;
+  }
+  return listen_on_all(port);
+}
+
 // A thread that no signal handler of the program runs on.
 template <class Work>
 std::thread start_quiet_thread(Work work) {
@@ -181,15 +205,19 @@ std::thread start_quiet_thread(Work work) {
 
 }  // namespace
 
-TcpStoreServer::TcpStoreServer(std::uint16_t port, std::shared_ptr<const TlsContext> security)
-    : listener_(listen_on(port)), stop_(eventfd(0, EFD_CLOEXEC)), port_(port_of(listener_.get())) {
+TcpStoreServer::TcpStoreServer(std::uint16_t port, std::shared_ptr<const TlsContext> security,
+                               std::uint64_t run_key, const std::string& address)
+    : listener_(listen_on(address, port)),
+      stop_(eventfd(0, EFD_CLOEXEC)),
+      port_(port_of(listener_.get())) {
   if (!stop_) throw StartError(std::string("no event descriptor: ") + std::strerror(errno));
   const auto refuse = [this](const std::string& reason) {
     const std::lock_guard lock(mutex_);
     refusals_.add(reason);
   };
-  thread_ = start_quiet_thread(
-      [this, security, refuse] { Service(listener_.get(), stop_.get(), security, refuse).run(); });
+  thread_ = start_quiet_thread([this, security, run_key, refuse] {
+    Service(listener_.get(), stop_.get(), security, run_key, refuse).run();
+  });
 }
 
 Refusals TcpStoreServer::refusals() const {

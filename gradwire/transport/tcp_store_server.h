@@ -1,11 +1,12 @@
-// Rank 0's side of the rendezvous by TCP: a thread that listens on a port of all addresses and
-// keeps the keys. It outlives no call: the destructor ends it at once. What connects and does not
-// speak the protocol (tcp_store_format.h) is dropped.
+// Rank 0's side of the rendezvous by TCP: a thread that listens on a port and keeps the keys. It
+// outlives no call: the destructor ends it at once. What connects and does not speak the protocol
+// (tcp_store_format.h) is dropped.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "gradwire/transport/descriptor.h"
@@ -17,8 +18,10 @@ class TlsContext;
 
 class TcpStoreServer {
  public:
-  // Port 0: any that is free. With `security` all connections are encrypted. Throws StartError.
-  explicit TcpStoreServer(std::uint16_t port, std::shared_ptr<const TlsContext> security = nullptr);
+  // Port 0: any that is free. With `security` all connections are encrypted. Listens on the numeric
+  // address if this host has it, otherwise on all addresses. Throws StartError.
+  explicit TcpStoreServer(std::uint16_t port, std::shared_ptr<const TlsContext> security = nullptr,
+                          std::uint64_t run_key = 0, const std::string& address = {});
   ~TcpStoreServer();
   TcpStoreServer(const TcpStoreServer&) = delete;
   TcpStoreServer& operator=(const TcpStoreServer&) = delete;

@@ -3,13 +3,12 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace gradwire {
 namespace {
 
-constexpr std::size_t kKeysMax = 1 << 16;
+constexpr std::size_t kKeysMax = 1 << 15;
 constexpr std::chrono::seconds kGreetingTimeMax{5};
 
 void erase_front(std::vector<std::byte>& bytes, std::size_t count) {
@@ -18,8 +17,10 @@ void erase_front(std::vector<std::byte>& bytes, std::size_t count) {
 
 }  // namespace
 
-TcpStoreSession::TcpStoreSession(Channel channel)
-    : channel_(std::move(channel)), greet_until_(Clock::now() + kGreetingTimeMax) {}
+TcpStoreSession::TcpStoreSession(Channel channel, std::uint64_t run_key)
+    : channel_(std::move(channel)),
+      greeting_(StoreGreeting::write(run_key)),
+      greet_until_(Clock::now() + kGreetingTimeMax) {}
 
 short TcpStoreSession::events() const {
   if (!has_shaken_hands_) return channel_.events();
@@ -35,7 +36,7 @@ bool TcpStoreSession::advance(short events, StoreKeys& keys) {
   if (!has_shaken_hands_ && !shake_hands()) return false;
   if (!has_shaken_hands_) return Clock::now() < greet_until_;
   if ((events & (POLLIN | POLLHUP | POLLERR)) != 0 && !receive()) return false;
-  if (!greeted_ && !greet()) return false;
+  if (!greeted_ && (!greet() || (greeted_ && !receive()))) return false;
   for (;;) {
     if (!send()) return false;
     if (!greeted_ || !out_.empty()) return true;
@@ -51,10 +52,12 @@ bool TcpStoreSession::shake_hands() {
   return state != Channel::State::closed;
 }
 
+// Before the greeting, nothing is read but the greeting.
 bool TcpStoreSession::receive() {
   std::byte bytes[16384];
   for (;;) {
-    const iovec part{bytes, sizeof(bytes)};
+    const iovec part{bytes, greeted_ ? sizeof(bytes) : greeting_.size() - in_.size()};
+    if (part.iov_len == 0) return true;
     const Channel::Progress progress = channel_.read({&part, 1});
     in_.insert(in_.end(), bytes, bytes + progress.bytes);
     constexpr std::size_t kPendingMax =
@@ -73,14 +76,13 @@ bool TcpStoreSession::send() {
 }
 
 bool TcpStoreSession::greet() {
-  const std::size_t there = std::min(in_.size(), kStoreMagic.size());
-  if (there > 0 && std::memcmp(in_.data(), kStoreMagic.data(), there) != 0) {
+  if (!std::equal(in_.begin(), in_.end(), greeting_.begin())) {
     is_tls_ = refuse_tls(channel_, in_);
     return false;
   }
-  if (there < kStoreMagic.size()) return Clock::now() < greet_until_;
+  if (in_.size() < greeting_.size()) return Clock::now() < greet_until_;
   greeted_ = true;
-  erase_front(in_, there);
+  in_.clear();
   const auto magic = std::as_bytes(std::span(kStoreMagic));
   out_.assign(magic.begin(), magic.end());
   return true;

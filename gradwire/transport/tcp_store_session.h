@@ -22,7 +22,7 @@ class TcpStoreSession {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit TcpStoreSession(Channel channel);
+  TcpStoreSession(Channel channel, std::uint64_t run_key);
 
   // For poll().
   int descriptor() const { return channel_.descriptor(); }
@@ -51,6 +51,7 @@ class TcpStoreSession {
   // A request is looked at only when the reply to the one before is gone, so neither grows without
   // bound.
   Channel channel_;
+  const StoreGreeting::Bytes greeting_;  // that is asked for
   std::vector<std::byte> in_;
   std::vector<std::byte> out_;
   bool has_shaken_hands_ = false;

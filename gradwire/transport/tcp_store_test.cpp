@@ -47,7 +47,8 @@ std::string header(std::uint32_t what, std::uint32_t key_bytes, std::uint32_t va
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-const std::string kMagic(kStoreMagic.begin(), kStoreMagic.end());
+const std::string kGreeting =
+    std::string(kStoreMagic.begin(), kStoreMagic.end()) + std::string(8, '\0');
 
 TEST(TcpStore, ThreadsShareKeys) {
   const TcpStoreServer server(0);
@@ -146,12 +147,12 @@ TEST(TcpStore, ThreadOfTheServerDropsGarbageWithoutHarm) {
   const TcpStoreServer server(0);
   TcpStore store = client_of(server);
   EXPECT_TRUE(is_dropped_after(server, "GET / HTTP/1.1\r\n\r\n"));
-  EXPECT_TRUE(is_dropped_after(server, "GWSTORE2"));
-  EXPECT_TRUE(is_dropped_after(server, kMagic + header(9, 1, 1) + "kv"));
-  EXPECT_TRUE(is_dropped_after(server, kMagic + header(1, 257, 1)));
-  EXPECT_TRUE(is_dropped_after(server, kMagic + header(1, 1, (1 << 20) + 1)));
-  EXPECT_TRUE(is_dropped_after(server, kMagic + header(2, 1, 1) + "kv"));
-  EXPECT_TRUE(is_dropped_after(server, kMagic + std::string(2 << 20, '\xff')));
+  EXPECT_TRUE(is_dropped_after(server, "GWSTORE1"));
+  EXPECT_TRUE(is_dropped_after(server, kGreeting + header(9, 1, 1) + "kv"));
+  EXPECT_TRUE(is_dropped_after(server, kGreeting + header(1, 257, 1)));
+  EXPECT_TRUE(is_dropped_after(server, kGreeting + header(1, 1, (1 << 20) + 1)));
+  EXPECT_TRUE(is_dropped_after(server, kGreeting + header(2, 1, 1) + "kv"));
+  EXPECT_TRUE(is_dropped_after(server, kGreeting + std::string(2 << 20, '\xff')));
   EXPECT_TRUE(store.add("key", value("fine")));
   EXPECT_EQ(store.get("key"), value("fine"));
 }
@@ -162,7 +163,7 @@ TEST(TcpStore, ThreadOfTheServerIsNotHeldUpBySilentConnections) {
   for (int i = 0; i < 50; ++i) {
     silent.push_back(connect_within("127.0.0.1", server.port(), kPatience));
   }
-  const std::string half = kMagic + header(1, 10, 10);
+  const std::string half = kGreeting + header(1, 10, 10);
   for (int i = 0; i < 25; ++i) {
     send(silent[static_cast<std::size_t>(i)].get(), half.data(), half.size(), MSG_NOSIGNAL);
   }

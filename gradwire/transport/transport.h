@@ -100,6 +100,10 @@ class Transport {
   virtual std::unique_ptr<Receiver> receiver(std::size_t peer, Tag tag,
                                              std::span<std::byte> memory) = 0;
 
+  // How many connections were refused while the ranks came together: strangers, and ranks of other
+  // runs.
+  virtual std::size_t refused_connections() const { return 0; }
+
   // The transport's own sum of floats over all ranks: a yardstick. Blocks.
   virtual void allreduce(std::span<float> values) = 0;
 

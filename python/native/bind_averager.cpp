@@ -187,6 +187,7 @@ Averager::Options options_of(const py::kwargs& given) {
                              .size = get("size", std::size_t{1}),
                              .master_host = get("host", std::string()),
                              .master_port = get("port", std::uint16_t{0}),
+                             .run_key = get("run", std::uint64_t{0}),
                              .interface = get("interface", std::string()),
                              .start_time_max = milliseconds(get("start_seconds", 60.0))},
                  .streams = get("streams", std::size_t{1})};
