@@ -44,7 +44,10 @@ void TcpMesh::add(std::unique_ptr<TcpPeer> peer) {
   links_ += place.peer->links().size();
   unfinished_.reserve(2 * links_);  // so that poll() does not allocate
   for (TcpLink& link : place.peer->links()) {
-    place.watched.push_back({.peer = place.peer.get(), .link = &link});
+    place.watched.push_back({.peer = place.peer.get(), .link = &link, .is_unfinished = true});
+    // An encrypted channel may have taken records from the socket together with the hello or the
+    // welcome. epoll does not know of them.
+    unfinished_.push_back(&place.watched.back());
     epoll_event event{};
     event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;  // so each change is told once
     event.data.ptr = &place.watched.back();

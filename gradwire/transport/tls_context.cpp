@@ -5,7 +5,6 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
-#include <algorithm>
 #include <string_view>
 
 #include "gradwire/core/error.h"

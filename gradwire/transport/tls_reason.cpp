@@ -38,6 +38,7 @@ std::string refused_certificate(const SSL* connection) {
 // OpenSSL's numbers of alerts of the other end are 1000 and the alert's own number.
 constexpr int kAlert = SSL_AD_REASON_OFFSET;
 
+// Empty: there is none for this reason.
 std::string sentence(int reason, const SSL* connection, TlsContext::Credentials credentials) {
   const bool has_secret = credentials == TlsContext::Credentials::secret;
   switch (reason) {
@@ -75,11 +76,8 @@ std::string sentence(int reason, const SSL* connection, TlsContext::Credentials 
     case SSL_R_DECRYPTION_FAILED_OR_BAD_RECORD_MAC:
     case kAlert + SSL_AD_BAD_RECORD_MAC:
       return "encrypted bytes were changed on their way";
-    default: {
-      const char* text = ERR_reason_error_string(ERR_PACK(ERR_LIB_SSL, 0, reason));
-      return std::string("the encrypted connection failed: ") +
-             (text == nullptr ? "the bytes are no TLS 1.3 of gradwire" : text);
-    }
+    default:
+      return "";
   }
 }
 
@@ -88,7 +86,13 @@ std::string sentence(int reason, const SSL* connection, TlsContext::Credentials 
 std::string take_tls_reason(const ssl_st* connection, TlsContext::Credentials credentials) {
   const unsigned long error = ERR_get_error();
   ERR_clear_error();
-  return sentence(ERR_GET_REASON(error), connection, credentials);
+  if (ERR_GET_LIB(error) == ERR_LIB_SSL) {
+    const std::string known = sentence(ERR_GET_REASON(error), connection, credentials);
+    if (!known.empty()) return known;
+  }
+  const char* text = ERR_reason_error_string(error);
+  return std::string("the encrypted connection failed: ") +
+         (text == nullptr ? "the bytes are no TLS 1.3 of gradwire" : text);
 }
 
 bool looks_like_tls(std::span<const std::byte> bytes) {
