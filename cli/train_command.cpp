@@ -104,7 +104,7 @@ void run(const TrainCommand& command, const CLI::App& parsed, const console::Con
   const session::RunPlan plan{command.method, session::output_directory(options, command.method),
                               options.tensorboard};
   const launch::Placement placement = launch::find_placement(options.workers);
-  warn_of_moments(command, console);
+  if (placement.reports()) warn_of_moments(command, console);
   const auto runs =
       session::run_plans(options, {&plan, 1}, placement, given_arguments(parsed), console);
   if (runs.empty()) return;  // another process reports

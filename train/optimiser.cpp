@@ -124,7 +124,8 @@ OptimiserOptions left_behind(const MethodTraits& traits, const OptimiserOptions&
 std::string moments_warning(const MethodTraits& traits, const std::string& method,
                             const Codec* codec, const OptimiserOptions& optimiser) {
   constexpr std::size_t kUsualElements = std::size_t{1} << 20;
-  if (!optimiser.has_moments() || traits.owns_moments || codec == nullptr) return "";
+  if (!optimiser.has_moments() || traits.owns_moments) return "";
+  if (codec == nullptr || codec->is_plain()) return "";
   if (codec->guarantee(kUsualElements).kind == Guarantee::Kind::unbiased) return "";
   return optimiser.spec() + " divides by a running mean of squared gradients, and " + method +
          " changes these squares: expect a higher loss. Take adam(" + codec->spec() +

@@ -150,6 +150,8 @@ class AdamUpdates:
                 if self._is_active:
                     self._forget()
 
+        # Schedulers that have wrapped the step before look for their mark on it.
+        new_step.__dict__.update(getattr(step, "__dict__", {}))
         optimizer.step = types.MethodType(new_step, optimizer)  # type: ignore[method-assign]
         optimizer.state_dict = types.MethodType(  # type: ignore[method-assign]
             new_state_dict, optimizer
@@ -160,12 +162,12 @@ class AdamUpdates:
 
     def _mirror(self) -> None:
         """The optimizer has the method's moments, as if it had made them."""
-        memories = self._memories()
+        memories, steps = self._memories(), float(self._steps())
         for parameter, name in self._names.items():
             moments = memories.get(name, {})
             if not all(memory in moments for memory in _MIRRORED.values()):
                 continue
-            state = {"step": torch.tensor(float(self._steps()))}
+            state = {"step": torch.tensor(steps)}
             for key, memory in _MIRRORED.items():
                 state[key] = torch.empty_like(parameter, requires_grad=False)
                 state[key].as_strided((parameter.numel(),), (1,)).copy_(moments[memory])

@@ -16,7 +16,7 @@ class FakeAverager:
     def agree(self, order):
         return order
 
-    def make(self, tensors):
+    def make(self, tensors, moments=()):
         self.tensors = [name for name, _ in tensors]
 
     def begin(self, step, rate, rates):
