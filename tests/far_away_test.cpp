@@ -78,6 +78,7 @@ TEST(FarAway, AnExchangeTakesAtMostTwoRoundTrips) {
   EXPECT_LE(trips, 2 * 2);
 }
 
+// Exchanges run one after the other: each announces its receivers, sends up, and sends down.
 TEST(FarAway, AStepOfFourGroupsTakesLessThanEightRoundTrips) {
   const int trips = trips_of_step(4);
   std::printf("far away: a step of 4 groups takes %d trips\n", trips);

@@ -107,7 +107,7 @@ class Fault : public testing::TestWithParam<const char*> {
   void TearDown() override { std::filesystem::remove(secret_file_); }
 
   template <class ArgumentsOf>
-  void start(ProcessGroup& group, const ArgumentsOf& arguments_of) const {
+  void start_ranks(ProcessGroup& group, const ArgumentsOf& arguments_of) const {
     start_tcp_ranks(group, kRanks, arguments_of, variables_);
   }
 
@@ -117,11 +117,11 @@ class Fault : public testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(, Fault, testing::Values("Plain", "Tls"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST_P(Fault, KilledRankIsNamedByAllOthers) {
   ProcessGroup group;
-  start(group, [](std::size_t) { return fault_words(); });
+  start_ranks(group, [](std::size_t) { return fault_words(); });
   ASSERT_TRUE(are_exchanging(group));
   const Clock::time_point start = Clock::now();
   group.send_signal(kVictim, SIGKILL);
@@ -131,7 +131,7 @@ TEST_P(Fault, KilledRankIsNamedByAllOthers) {
 
 TEST_P(Fault, StoppedRankIsNamedByAllOthersAndEndsWhenItGoesOn) {
   ProcessGroup group;
-  start(group, [](std::size_t) { return fault_words(); });
+  start_ranks(group, [](std::size_t) { return fault_words(); });
   ASSERT_TRUE(are_exchanging(group));
   const Clock::time_point start = Clock::now();
   group.send_signal(kVictim, SIGSTOP);
@@ -213,7 +213,7 @@ void expect_all_finish(ProcessGroup& group, const char* what, Clock::time_point 
 TEST_P(Fault, BusyRankIsNotAccused) {
   ProcessGroup group;
   const Clock::time_point start = Clock::now();
-  start(group, [](std::size_t rank) {
+  start_ranks(group, [](std::size_t rank) {
     const auto busy = rank == kVictim ? kDeadline * 5 / 2 : 0ms;
     return fault_words({"--steps", "3", "--sleep-before-ms", std::to_string(busy.count())});
   });
@@ -224,7 +224,7 @@ TEST_P(Fault, BusyRankIsNotAccused) {
 TEST_P(Fault, RankThatFinishesEarlyIsNotAccused) {
   ProcessGroup group;
   const Clock::time_point start = Clock::now();
-  start(group, [](std::size_t rank) {
+  start_ranks(group, [](std::size_t rank) {
     const auto late = rank == kVictim ? 0ms : kDeadline * 2;
     return fault_words({"--steps", "3", "--sleep-after-ms", std::to_string(late.count())});
   });
@@ -236,7 +236,7 @@ TEST_P(Fault, RankThatFinishesEarlyIsNotAccused) {
 TEST_P(Fault, RankThatIsStoppedWhileItClosesDoesNotHoldUpTheOthers) {
   constexpr milliseconds kLate{2000};
   ProcessGroup group;
-  start(group, [&](std::size_t rank) {
+  start_ranks(group, [&](std::size_t rank) {
     const auto late = rank == kVictim ? 0ms : kLate;
     return fault_words({"--steps", "3", "--sleep-after-ms", std::to_string(late.count())});
   });
@@ -260,7 +260,7 @@ TEST_P(Fault, RankThatIsStoppedWhileItClosesDoesNotHoldUpTheOthers) {
 TEST_P(Fault, ProcessesThatDisagreeFindOutAtTheStart) {
   ProcessGroup group;
   const Clock::time_point start = Clock::now();
-  start(group, [](std::size_t rank) {
+  start_ranks(group, [](std::size_t rank) {
     return fault_words({"--codec", rank == kVictim ? "natural" : "qsgd(bits=8)"});
   });
   for (std::size_t rank = 0; rank < kRanks; ++rank) {
