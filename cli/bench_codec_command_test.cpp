@@ -135,7 +135,8 @@ TEST(BenchCodec, TableShowsTheSpecsAsTheyWereGivenAndTheYardstick) {
       bench({"--generate", "gradients", "--elements", "5000", "--codec", "qsgd(bits=4)"});
   EXPECT_EQ(outcome.exit_code, kDone) << outcome.err;
   EXPECT_TRUE(contains(outcome.out, "\nqsgd(bits=4)  ")) << outcome.out;
-  EXPECT_TRUE(contains(outcome.out, "5,000 elements (gradients), 1 thread, median of 2 rounds"));
+  EXPECT_TRUE(contains(outcome.out, "5,000 elements (gradients), target "));
+  EXPECT_TRUE(contains(outcome.out, ", 1 thread, median of 2 rounds"));
   EXPECT_TRUE(contains(outcome.out, "memcpy, which runs at "));
   EXPECT_EQ(outcome.err, "");
 }

@@ -59,6 +59,7 @@ std::uint32_t kth_largest(std::size_t count, const Number& number, std::size_t k
   for (std::size_t i = 0; i < count; ++i) ++counts[(number(i) - least) >> shift];
   std::uint32_t bin = (1u << bin_bits) - 1;
   for (; counts[bin] < k; --bin) k -= counts[bin];
+  scratch.reserve(512);  // the count of one bin varies more from call to call than that of all
   resize_amply(scratch, counts[bin] + 1);  // and one that is overwritten
   std::size_t found = 0;
   for (std::size_t i = 0; i < count; ++i) {
