@@ -67,15 +67,11 @@ void expect_no_allocations(const MakeWorld& make_world) {
 // Ranks that meet over TCP.
 class TcpWorld {
  public:
-  explicit TcpWorld(const SecurityOptions& security = {}) : security_(security) {}
-
   std::unique_ptr<Transport> join(std::size_t rank) {
-    return make_tcp_transport(
-        {.meeting = rendezvous_.options(rank, kRanks), .streams = 2, .security = security_});
+    return make_tcp_transport({.meeting = rendezvous_.options(rank, kRanks), .streams = 2});
   }
 
  private:
-  const SecurityOptions security_;
   RendezvousDirectory rendezvous_;
 };
 
@@ -85,11 +81,6 @@ TEST(ExchangeAllocation, ThreadsDoNotAllocateAfterWarmUp) {
 
 TEST(ExchangeAllocation, ThreadsOverTcpDoNotAllocateAfterWarmUp) {
   expect_no_allocations([] { return std::make_unique<TcpWorld>(); });
-}
-
-TEST(ExchangeAllocation, ThreadsOverTcpWithTlsDoNotAllocateAfterWarmUp) {
-  const SecurityOptions security{.secret = Secret::random()};
-  expect_no_allocations([&] { return std::make_unique<TcpWorld>(security); });
 }
 
 }  // namespace

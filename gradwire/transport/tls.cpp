@@ -19,8 +19,8 @@ namespace {
 using State = Channel::State;
 using Progress = Channel::Progress;
 
-// One recv() takes so many bytes of an established connection, several records. Beyond this nothing
-// is gained, and the bytes leave the cache before they are decrypted.
+// One recv() takes so many bytes of an established connection: several records, which fit in the
+// cache of a core until they are decrypted.
 constexpr std::size_t kReadBytes = std::size_t{128} << 10;
 
 // A place in the parts of a write.

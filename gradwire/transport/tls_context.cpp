@@ -17,8 +17,8 @@ namespace {
 // nothing.
 constexpr std::string_view kIdentity = "gradwire-secret-1";
 
-// AES-128 has the strength of the key exchange (X25519, 128 bits), and OpenSSL encrypts by it
-// faster than by AES-256 or ChaCha20 on processors with AES instructions.
+// AES-128 has the strength of the key exchange (X25519, 128 bits), with 10 rounds instead of the 14
+// of AES-256.
 constexpr const char* kCipherSuite = "TLS_AES_128_GCM_SHA256";
 constexpr unsigned char kCipherSuiteNumber[2] = {0x13, 0x01};
 

@@ -141,7 +141,7 @@ TEST(TlsStart, MessagesNeverHaveTheSecret) {
 
 // --- Strangers -----------------------------------------------------------------------------------
 
-const std::string kClientHelloBegin = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+const std::string kClientHelloBegin("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11);
 
 // All that a rank with our secret has sent in an earlier run.
 std::string bytes_of_an_earlier_run() {
