@@ -70,7 +70,8 @@ class Deciding {
     why_[rank] = why;
   }
 
-  // Two models after the same step are a bug or a broken memory. The model of most members is right.
+  // Two models after the same step are a bug or a broken memory. The model of most members is
+  // right.
   void drop_diverged() {
     std::map<std::uint64_t, std::map<std::uint64_t, RankSet>> by_step;  // step, hash, ranks
     each(stays_, [&](std::size_t rank) {

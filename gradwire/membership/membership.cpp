@@ -172,7 +172,9 @@ void Membership::adopt(const Decision& decision, Time now) {
   phase_ = Phase::running;
   promised_ = reported_ = {};
   accepted_.reset();
-  last_words_.clear();
+  // Who had ended before this view has promised nothing in it.
+  std::erase_if(last_words_, [&](const LastWord& word) { return !view_.rank_of(word.id); });
+  for (LastWord& word : last_words_) word.accepted.reset();
   attempt_.reset();
   finish_step_ = 0;
   next_attempt_ = now;
@@ -191,8 +193,7 @@ void Membership::adopt(const Decision& decision, Time now) {
 }
 
 // Connections between members that stay are kept.
-void Membership::meet_members(const View& before, const std::vector<Peer>& peers_before,
-                              Time now) {
+void Membership::meet_members(const View& before, const std::vector<Peer>& peers_before, Time now) {
   for (std::size_t rank = 0; rank < before.members.size(); ++rank) {
     const MemberId& id = before.members[rank].id;
     if (peers_before[rank].is_connected && !view_.rank_of(id)) strangers_.push_back(id);
@@ -332,7 +333,7 @@ void Membership::note_last_word(const LastWord& word, Time now) {
   const auto is_known = [&](const LastWord& known) { return known.id == word.id; };
   if (std::ranges::any_of(last_words_, is_known)) return;
   last_words_.push_back({word.view, word.id, {}, {}});
-  if (word.view == view_.number && word.accepted) {
+  if (word.view == view_.number && word.accepted && word.accepted->decision.view == view_.number) {
     last_words_.back().accepted = word.accepted;
     highest_round_ = std::max(highest_round_, word.accepted->ballot.round);
   }

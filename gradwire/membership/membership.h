@@ -18,11 +18,11 @@
 namespace gradwire::membership {
 
 struct Options {
-  Time silence{10'000};       // a member that is not heard for this long is lost
-  Time alive_every{1'000};    // between signs of life; several must fit into `silence`
-  Time retry{500};            // between attempts to connect, to knock, to coordinate
-  Time reconnect_grace{300};  // for members that live and have lost their connection
-  Time wait{600'000};         // without a quorum, or without being admitted, until the end
+  Time silence{10'000};           // a member that is not heard for this long is lost
+  Time alive_every{1'000};        // between signs of life; several must fit into `silence`
+  Time retry{500};                // between attempts to connect, to knock, to coordinate
+  Time reconnect_grace{300};      // for members that live and have lost their connection
+  Time wait{600'000};             // without a quorum, or without being admitted, until the end
   std::size_t members_least = 1;  // with fewer it does not begin a step
   std::uint64_t join_lag = 1;     // steps that a newcomer may be behind when it is admitted
 };
@@ -97,7 +97,8 @@ class Membership {
     Collect collect;
     Time began{};
     std::vector<std::optional<Report>> reports;  // by rank
-    // From the proposal on. A last word that comes later may contradict it: the attempt begins anew.
+    // From the proposal on. A last word that comes later may contradict it: the attempt begins
+    // anew.
     std::optional<Propose> proposal;
     RankSet accepted_by;
   };

@@ -54,17 +54,17 @@ struct LastWord {
 // lower ballots.
 struct Report {
   std::uint64_t view = 0;
-  Ballot ballot;
+  Ballot ballot = {};
   bool is_fresh = false;  // it has no model yet
   bool leaves = false;
   std::uint64_t committed = 0;  // its last step
   std::uint64_t hash = 0;       // of the model after it
   std::uint64_t world = 0;      // the view in which the next step is exchanged
   std::uint16_t world_size = 0;
-  RankSet held;  // the ranks of that view whose frames of that step it has
-  RankSet unreachable;
-  std::optional<Accepted> accepted;
-  std::vector<LastWord> last_words;
+  RankSet held = {};  // the ranks of that view whose frames of that step it has
+  RankSet unreachable = {};
+  std::optional<Accepted> accepted = {};
+  std::vector<LastWord> last_words = {};
 
   bool operator==(const Report&) const = default;
 };

@@ -178,7 +178,8 @@ void take(FieldReader& in, LastWord& word) {
   take(in, word.accepted);
 }
 
-// --- The fields of each message, once for both directions -----------------------------------------
+// --- The fields of each message, once for both directions
+// -----------------------------------------
 
 template <class Visit>
 void fields(auto& message, const Visit& visit) {

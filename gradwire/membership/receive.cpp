@@ -58,6 +58,7 @@ void Membership::on(const MemberId& from, const Collect& collect, Time now) {
 
 void Membership::on(const MemberId& from, const Report& report, Time now) {
   if (!is_of_view(from, report.view)) return;
+  if (report.accepted && report.accepted->decision.view != view_.number) return;
   for (const LastWord& word : report.last_words) {
     const std::uint64_t view = view_.number;
     if (!ended().has(view_.rank_of(word.id).value_or(kMembersMax))) note_last_word(word, now);

@@ -143,7 +143,8 @@ void Ledger::on_ended(MemberId id, std::uint64_t settled) {
   const auto own = history.find(settled);
   const auto others = chain_.find(settled);
   if (own != history.end() && others != chain_.end() && own->second.second != others->second) {
-    fail("a process ends with a settled step " + std::to_string(settled) + " that is not the run's");
+    fail("a process ends with a settled step " + std::to_string(settled) +
+         " that is not the run's");
   }
   check();
 }

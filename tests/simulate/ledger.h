@@ -16,10 +16,10 @@ namespace gradwire::simulate {
 
 // What the ledger sees of a process.
 struct Witnessed {
-  bool is_alive = true;                // neither killed nor ended
+  bool is_alive = true;  // neither killed nor ended
   bool has_model = false;
   std::uint64_t committed = 0;
-  Vector error, error_before;          // after the last step, and after the one before
+  Vector error, error_before;  // after the last step, and after the one before
   std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> history;  // step: world, hash
 };
 

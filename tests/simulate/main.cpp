@@ -1,6 +1,6 @@
-// simulate [--seeds N] [--first S] [--trace]
-// Simulates the seeds S to S + N - 1. The last line counts them. A failing seed prints the violation
-// and the command that replays it. Exit 1 if one has failed.
+// simulate [--seeds N] [--first S] [--trace] [--until-failure]
+// Simulates the seeds S to S + N - 1. The last line counts them. A failing seed prints the
+// violation and the command that replays it. Exit 1 if one has failed.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -13,15 +13,18 @@ int main(int argc, char** argv) {
   std::uint64_t seeds = 1;
   std::uint64_t first = 1;
   bool traces = false;
+  bool until_failure = false;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--trace") == 0) {
       traces = true;
+    } else if (std::strcmp(argv[i], "--until-failure") == 0) {
+      until_failure = true;
     } else if (i + 1 < argc && std::strcmp(argv[i], "--seeds") == 0) {
       seeds = std::strtoull(argv[++i], nullptr, 10);
     } else if (i + 1 < argc && std::strcmp(argv[i], "--first") == 0) {
       first = std::strtoull(argv[++i], nullptr, 10);
     } else {
-      std::fprintf(stderr, "usage: simulate [--seeds N] [--first S] [--trace]\n");
+      std::fprintf(stderr, "usage: simulate [--seeds N] [--first S] [--trace] [--until-failure]\n");
       return 2;
     }
   }
@@ -42,13 +45,14 @@ int main(int argc, char** argv) {
                 static_cast<unsigned long long>(seed), outcome.violation->c_str(), argv[0],
                 static_cast<unsigned long long>(seed));
     std::fflush(stdout);
+    if (until_failure) seeds = seed - first + 1;
   }
   const auto per_seed = [&](std::uint64_t count) {
     return static_cast<double>(count) / static_cast<double>(seeds > 0 ? seeds : 1);
   };
-  std::printf("per seed: %.1f faults, %.1f views, %.1f steps, %.0f events; %.1f%% went on to the end\n",
-              per_seed(faults), per_seed(views), per_seed(steps), per_seed(events),
-              100 * per_seed(go_on));
+  std::printf(
+      "per seed: %.1f faults, %.1f views, %.1f steps, %.0f events; %.1f%% went on to the end\n",
+      per_seed(faults), per_seed(views), per_seed(steps), per_seed(events), 100 * per_seed(go_on));
   std::printf("%llu passed, %llu failed\n", static_cast<unsigned long long>(seeds - failed),
               static_cast<unsigned long long>(failed));
   return failed > 0 ? 1 : 0;

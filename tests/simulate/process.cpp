@@ -124,8 +124,7 @@ void Process::kill(Host host) {
   trace(host == Host::lives ? "is killed" : "is killed with its host");
   seen_.is_alive = false;
   was_seen_ending_ = has_witness_ && host == Host::lives;
-  const auto word =
-      std::make_shared<const std::vector<std::byte>>(to_bytes(member_->last_word()));
+  const auto word = std::make_shared<const std::vector<std::byte>>(to_bytes(member_->last_word()));
   for (std::uint32_t peer = 0; peer < around_.network.processes(); ++peer) {
     if (peer == index_) continue;
     const auto notice = host == Host::lives ? Network::Notice::tell : Network::Notice::silent;
@@ -179,9 +178,8 @@ void Process::perform(const AdoptView& action) {
     trace(text);
   }
   around_.ledger.on_adopted(decision);
-  std::erase_if(early_, [&](const FramePacket& frame) {
-    return frame.key.world < decision.next.number;
-  });
+  std::erase_if(early_,
+                [&](const FramePacket& frame) { return frame.key.world < decision.next.number; });
 }
 
 void Process::perform(const BeginStep& action) {
@@ -197,9 +195,9 @@ void Process::perform(const BeginStep& action) {
   if (gradient_step_ == action.step) return;  // still computing
   gradient_step_ = action.step;
   gradient_.clear();
-  around_.network.schedule(around_.dice.between(50, 250), {.kind = Event::Kind::computed,
-                                                           .to = index_,
-                                                           .generation = ++compute_number_});
+  around_.network.schedule(
+      around_.dice.between(50, 250),
+      {.kind = Event::Kind::computed, .to = index_, .generation = ++compute_number_});
 }
 
 void Process::perform(const StopStep&) { is_exchanging_ = false; }
@@ -247,7 +245,7 @@ Vector Process::gradient_of(std::uint64_t step) const {
   Vector gradient(kElements);
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < kElements; ++i) {
-    if (i % 8 == 0) bits = scramble(self_.id.low ^ scramble(step * kElements + i));
+    if (i % 8 == 0) bits = scramble(self_.id.high ^ scramble(step * kElements + i));
     gradient[i] = static_cast<float>(static_cast<int>(bits >> (i % 8 * 8) & 15) - 7);
   }
   return gradient;
@@ -301,7 +299,8 @@ void Process::take_frame(const FrameKey& key, const Bytes& bytes) {
     send_others(own, result);
     return take_frame(own, result);
   }
-  if (!current_->take_result(key.rank, bytes)) around_.ledger.fail("a frame is not the expected one");
+  if (!current_->take_result(key.rank, bytes))
+    around_.ledger.fail("a frame is not the expected one");
   member_->on_frame(key.world, key.step, key.rank);
 }
 
@@ -334,7 +333,8 @@ void Process::answer(std::uint32_t from, const FetchRequest& request) {
   const FrameKey key{request.world, request.step, request.rank,
                      around_.route == Route::gather ? Direction::hop : Direction::down};
   if (current_ && current_->world() == request.world && current_->step() == request.step) {
-    if (current_->result(request.rank)) send(from, FramePacket{key, current_->result(request.rank)});
+    if (current_->result(request.rank))
+      send(from, FramePacket{key, current_->result(request.rank)});
   } else if (last_world_ == request.world && seen_.committed == request.step &&
              request.rank < last_frames_.size()) {
     send(from, FramePacket{key, last_frames_[request.rank]});

@@ -1,7 +1,6 @@
 #include "tests/simulate/simulation.h"
 
 #include <algorithm>
-#include <map>
 
 #include "gradwire/membership/quorum.h"
 
@@ -9,14 +8,13 @@ namespace gradwire::simulate {
 namespace {
 
 using membership::Member;
-using membership::MemberId;
 using membership::Membership;
 using membership::RankSet;
 using membership::Time;
 using membership::View;
 
 constexpr std::size_t kProcessesMax = 16;  // that live at the same time
-constexpr Clock kTick = 40;
+constexpr Clock kTick = 50;
 constexpr Clock kFaultsEnd = 14'000;
 constexpr Clock kWait = 10'000;
 constexpr Clock kRecovery = 7'000;  // after the last fault the group trains again within this
@@ -25,7 +23,7 @@ constexpr Clock kCutMost = 3'500;
 
 membership::Options options() {
   return {.silence = Time(800),
-          .alive_every = Time(200),
+          .alive_every = Time(250),
           .retry = Time(100),
           .reconnect_grace = Time(100),
           .wait = Time(kWait),
@@ -80,8 +78,7 @@ class Simulation {
 
   Process& add_process() {
     const auto index = static_cast<std::uint32_t>(processes_.size());
-    const Member self{{dice_.next(), dice_.next()}, "p" + std::to_string(index)};
-    by_id_[self.id] = index;
+    const Member self{{dice_.next(), index + 1}, "p" + std::to_string(index)};
     network_.add_process();
     processes_.push_back(std::make_unique<Process>(around_, index, self));
     tick_later(index);
@@ -90,8 +87,7 @@ class Simulation {
 
   // By id, or by the address if only that is known.
   std::uint32_t process_of(const Member& member) const {
-    const auto entry = by_id_.find(member.id);
-    if (entry != by_id_.end()) return entry->second;
+    if (member.id.low != 0) return static_cast<std::uint32_t>(member.id.low - 1);
     return static_cast<std::uint32_t>(std::stoul(member.address.substr(1)));
   }
 
@@ -362,7 +358,6 @@ class Simulation {
   Codecs codecs_;
   Surroundings around_;
   std::vector<std::unique_ptr<Process>> processes_;
-  std::map<MemberId, std::uint32_t> by_id_;
   std::vector<std::function<void()>> planned_;
   Outcome outcome_;
   bool is_quiet_ = false;

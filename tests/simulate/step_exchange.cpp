@@ -50,8 +50,7 @@ Bytes StepExchange::make_frame(const Codec& codec, Direction direction, Chunk pa
   std::vector<std::byte> payload(codec.payload_bytes_max(part.count));
   if (part.count > 0) {
     codec.measure(range, {}, codecs_.scale);
-    payload.resize(
-        codec.encode(codecs_.scale, {range, 0}, {}, payload, codecs_.workspace).bytes);
+    payload.resize(codec.encode(codecs_.scale, {range, 0}, {}, payload, codecs_.workspace).bytes);
   } else {
     payload.clear();
   }
