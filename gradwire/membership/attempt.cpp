@@ -80,7 +80,7 @@ void Membership::propose_if_ready(Time now) {
     if (is_late) drop_attempt(now);
     return;
   }
-  if (const auto decision = accepted_before()) return propose(*decision, now);
+  if (const auto decision = accepted_before(reported)) return propose(*decision, now);
 
   std::vector<Departure> reasons;
   for (const Peer& peer : peers_) reasons.push_back(peer.why);
@@ -100,17 +100,27 @@ void Membership::propose_if_ready(Time now) {
   }
 }
 
-// A decision that may have been made already must be proposed again.
-std::optional<Decision> Membership::accepted_before() const {
+// The decision that may have been made already: it must be proposed again. It has not been made if
+// too few members can have accepted any.
+std::optional<Decision> Membership::accepted_before(const RankSet& reported) const {
+  RankSet may_have_accepted;
   const Accepted* last = nullptr;
-  const auto consider = [&](const std::optional<Accepted>& accepted) {
-    if (accepted && (last == nullptr || accepted->ballot > last->ballot)) last = &*accepted;
+  const auto consider = [&](std::size_t rank, const std::optional<Accepted>& accepted) {
+    if (!accepted) return;
+    may_have_accepted.add(rank);
+    if (last == nullptr || accepted->ballot > last->ballot) last = &*accepted;
   };
-  for (const auto& report : attempt_->reports) {
-    if (report) consider(report->accepted);
+  const RankSet has_ended = ended();
+  for (std::size_t rank = 0; rank < view_.members.size(); ++rank) {
+    if (reported.has(rank)) {
+      consider(rank, attempt_->reports[rank]->accepted);
+    } else if (!has_ended.has(rank)) {
+      may_have_accepted.add(rank);
+    }
   }
-  for (const LastWord& word : last_words_) consider(word.accepted);
-  if (last == nullptr) return std::nullopt;
+  for (const LastWord& word : last_words_) consider(*view_.rank_of(word.id), word.accepted);
+  const bool is_possible = is_quorum(view_.members.size(), may_have_accepted, has_ended);
+  if (last == nullptr || !is_possible) return std::nullopt;
   return last->decision;
 }
 

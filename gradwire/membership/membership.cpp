@@ -322,13 +322,10 @@ void Membership::on_lost(const MemberId& id, Evidence evidence, Time now, const 
 
 // A process that has ended speaks once more: it had moved on, or it had promised something here.
 void Membership::note_last_word(const LastWord& word, Time now) {
-  if (phase_ == Phase::knocking || !view_.rank_of(word.id)) return;
-  const bool moved_on = word.view == view_.number + 1 && word.adopted.has_value() &&
-                        word.adopted->view == view_.number;
-  if (moved_on) {
-    adopt(*word.adopted, now);
-    if (phase_ == Phase::over || !view_.rank_of(word.id)) return;
-  }
+  if (phase_ == Phase::knocking) return;
+  const bool moved_on = word.adopted.has_value() && word.adopted->view == view_.number;
+  if (moved_on) adopt(*word.adopted, now);
+  if (phase_ == Phase::over || !view_.rank_of(word.id)) return;
   if (word.view > view_.number) return end(EndReason::removed);
   const auto is_known = [&](const LastWord& known) { return known.id == word.id; };
   if (std::ranges::any_of(last_words_, is_known)) return;

@@ -140,7 +140,7 @@ class Membership {
   void propose_if_ready(Time now);
   void propose(const Decision& decision, Time now);
   void go_if_accepted(Time now);
-  std::optional<Decision> accepted_before() const;
+  std::optional<Decision> accepted_before(const RankSet& reported) const;
   std::vector<Member> ready_newcomers(Time now) const;
   bool wants_change(Time now) const;
   std::size_t living_before() const;

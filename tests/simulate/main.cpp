@@ -31,9 +31,10 @@ int main(int argc, char** argv) {
   gradwire::simulate::TraceLine trace;
   if (traces) trace = [](const std::string& line) { std::printf("%s\n", line.c_str()); };
 
-  std::uint64_t failed = 0, go_on = 0, steps = 0, views = 0, faults = 0, events = 0;
+  std::uint64_t failed = 0, must_go_on = 0, go_on = 0, steps = 0, views = 0, faults = 0, events = 0;
   for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
     const auto outcome = gradwire::simulate::simulate(seed, trace);
+    must_go_on += outcome.must_go_on;
     go_on += outcome.goes_on;
     steps += outcome.steps;
     views += outcome.views;
@@ -51,8 +52,9 @@ int main(int argc, char** argv) {
     return static_cast<double>(count) / static_cast<double>(seeds > 0 ? seeds : 1);
   };
   std::printf(
-      "per seed: %.1f faults, %.1f views, %.1f steps, %.0f events; %.1f%% went on to the end\n",
-      per_seed(faults), per_seed(views), per_seed(steps), per_seed(events), 100 * per_seed(go_on));
+      "per seed: %.1f faults, %.1f views, %.1f steps, %.0f events; %.1f%% went on, %.1f%% had to\n",
+      per_seed(faults), per_seed(views), per_seed(steps), per_seed(events), 100 * per_seed(go_on),
+      100 * per_seed(must_go_on));
   std::printf("%llu passed, %llu failed\n", static_cast<unsigned long long>(seeds - failed),
               static_cast<unsigned long long>(failed));
   return failed > 0 ? 1 : 0;

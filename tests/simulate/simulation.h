@@ -20,7 +20,8 @@ struct Outcome {
   std::uint64_t steps = 0;  // that the run committed
   std::uint64_t views = 0;
   std::uint64_t events = 0;
-  bool goes_on = false;  // it was still training at the end
+  bool must_go_on = false;  // a quorum lived when the faults were over
+  bool goes_on = false;     // it was still training at the end
 };
 
 using TraceLine = std::function<void(const std::string&)>;
