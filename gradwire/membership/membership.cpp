@@ -172,9 +172,7 @@ void Membership::adopt(const Decision& decision, Time now) {
   phase_ = Phase::running;
   promised_ = reported_ = {};
   accepted_.reset();
-  // Who had ended before this view has promised nothing in it.
-  std::erase_if(last_words_, [&](const LastWord& word) { return !view_.rank_of(word.id); });
-  for (LastWord& word : last_words_) word.accepted.reset();
+  const std::vector<LastWord> words = std::exchange(last_words_, {});
   attempt_.reset();
   finish_step_ = 0;
   next_attempt_ = now;
@@ -188,8 +186,12 @@ void Membership::adopt(const Decision& decision, Time now) {
     send_all(Leave{view_.number});
   }
   settle_step(decision);
-  if (!unreachable().empty()) return stop(Origin::here, now);
-  proceed(now);
+  if (unreachable().empty()) {
+    proceed(now);
+  } else {
+    stop(Origin::here, now);
+  }
+  for (const LastWord& word : words) note_last_word(word, now);
 }
 
 // Connections between members that stay are kept.
@@ -322,7 +324,11 @@ void Membership::on_lost(const MemberId& id, Evidence evidence, Time now, const 
 
 // A process that has ended speaks once more: it had moved on, or it had promised something here.
 void Membership::note_last_word(const LastWord& word, Time now) {
-  if (phase_ == Phase::knocking) return;
+  if (phase_ == Phase::over) return;
+  if (phase_ == Phase::knocking) {
+    if (last_words_.size() < kMembersMax) last_words_.push_back(word);  // for its first view
+    return;
+  }
   const bool moved_on = word.adopted.has_value() && word.adopted->view == view_.number;
   if (moved_on) adopt(*word.adopted, now);
   if (phase_ == Phase::over || !view_.rank_of(word.id)) return;
@@ -403,6 +409,8 @@ void Membership::tick_change(Time now) {
         actions_.push_back(ConnectTo{view_.members[rank]});
       }
     }
+    // One of them may be a member of a later view, and knows how this one ended.
+    for (const MemberId& id : strangers_) send(id, Alive{view_.number});
   }
   propose_if_ready(now);
   if (attempt_ && now - attempt_->began > 2 * options_.silence) drop_attempt(now);

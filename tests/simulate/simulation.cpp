@@ -61,11 +61,9 @@ class Simulation {
       happen(event);
       if (network_.now() >= kFaultsEnd && !is_quiet_) begin_quiet();
       if (network_.now() >= kFaultsEnd + kRecovery && is_quiet_ && !is_checked_) check_recovery();
-      if (is_checked_ && (is_recovered_ || nobody_lives())) break;
+      if (is_checked_ && is_settled()) break;
     }
-    if (!ledger_.violation() && !is_recovered_ && !nobody_lives()) {
-      ledger_.fail("a process neither goes on nor ends");
-    }
+    if (!ledger_.violation() && !is_settled()) ledger_.fail("a process neither goes on nor ends");
     outcome_.violation = ledger_.violation();
     outcome_.steps = ledger_.settled();
     outcome_.views = ledger_.latest().number;
@@ -338,16 +336,30 @@ class Simulation {
     }
   }
 
-  // All who live are members that train, newcomers too.
+  bool is_member(std::uint32_t index) const {
+    return processes_[index]->member().view().number == ledger_.latest().number;
+  }
+
+  // A process that knows no member any more cannot find the run. It ends at its deadline.
+  bool knows_a_member(std::uint32_t index) const {
+    return std::ranges::any_of(ledger_.latest().members, [&](const Member& member) {
+      return network_.is_open(index, process_of(member));
+    });
+  }
+
+  // Everybody who knows a member is one, newcomers too, and they train.
   bool trains() const {
-    const View& view = ledger_.latest();
-    bool any = false;
-    for (const std::uint32_t index : living()) {
-      const Process& process = *processes_[index];
-      if (process.member().view().number != view.number) return false;
-      any |= process.seen().committed > settled_before_ + 2;
-    }
-    return any && ledger_.settled() > settled_before_ + 2;
+    const auto is_outside = [&](std::uint32_t index) {
+      return !is_member(index) && knows_a_member(index);
+    };
+    return std::ranges::none_of(living(), is_outside) && ledger_.settled() > settled_before_ + 2;
+  }
+
+  // Everybody trains or has ended.
+  bool is_settled() const {
+    return nobody_lives() ||
+           (is_recovered_ &&
+            std::ranges::all_of(living(), [&](std::uint32_t index) { return is_member(index); }));
   }
 
   void check_recovery() {
