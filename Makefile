@@ -2,13 +2,15 @@
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+SEEDS ?= 10000
+FIRST ?= 1
 JOBS := $(shell nproc)
 
 build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) --parallel $(JOBS)
 test = ctest --preset $(1) --parallel $(JOBS)
 
 .NOTPARALLEL:
-.PHONY: help demo test test-torch test-slow test-sanitize wheel fuzz bench bench-train bench-network bench-ddp format install clean
+.PHONY: help demo test test-torch test-slow test-sanitize wheel fuzz simulate bench bench-train bench-network bench-ddp format install clean
 .PHONY: bootstrap build
 
 help:                ## this list
@@ -40,6 +42,11 @@ fuzz:                ## every fuzz target for FUZZ_SECONDS=60
 	@tools/bootstrap fuzz
 	@$(call build,fuzz)
 	@tools/fuzz $(FUZZ_SECONDS)
+
+simulate: bootstrap  ## memberships under faults: SEEDS=10000 seeds from FIRST=1 on
+	@tools/bootstrap test
+	@$(call build,release) --target simulate
+	@build/simulate --seeds $(SEEDS) --first $(FIRST)
 
 bench: build         ## speed of every codec and of planning; as root, advice against what is measured
 	@build/gradwire bench codec --elements 16777216 --threads 1

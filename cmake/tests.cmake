@@ -32,6 +32,14 @@ foreach(room IN LISTS rooms)
 endforeach()
 add_room_test(rooms_test tests)
 
+# The simulator of memberships: a library, the program `simulate`, and 2,000 seeds as tests.
+room_sources(sources tests/simulate)
+add_library(simulation STATIC ${sources})
+target_link_libraries(simulation PUBLIC gradwire)
+add_executable(simulate tests/simulate/main.cpp)
+target_link_libraries(simulate PRIVATE simulation)
+add_room_test(simulate_test tests/simulate simulation)
+
 # One process, one rank: what tests start where threads will not do. They find it here.
 file(GLOB sources CONFIGURE_DEPENDS tests/ranks/*.cpp)
 add_executable(ranks ${sources} gradwire/transport/scenarios_test.cpp)

@@ -29,6 +29,7 @@
 #include "gradwire/core/bytes.h"
 #include "gradwire/file/gw_format.h"
 #include "gradwire/file/npy.h"
+#include "gradwire/membership/test_support.h"
 #include "gradwire/method/lgc/shared_indices.h"
 #include "gradwire/method/method.h"
 #include "gradwire/method/state.h"
@@ -373,6 +374,18 @@ void write_state_seeds(const std::filesystem::path& root) {
   seeds.write(to_bytes(state));
 }
 
+void write_membership_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "membership");
+  for (const membership::Message& message : membership::example_messages()) {
+    seeds.write(membership::to_bytes(message));
+  }
+  // As in the view that the target's member is in.
+  membership::Decision decision{.view = 1, .next = membership::example_view(2, 3)};
+  seeds.write(membership::to_bytes(membership::Message(membership::Go{decision})));
+  seeds.write(membership::to_bytes(membership::Message(membership::Collect{1, {1, 0}, 0})));
+  seeds.write(membership::to_bytes(membership::Message(membership::Propose{{1, 0}, decision})));
+}
+
 void write_spec_seeds(const std::filesystem::path& root) {
   SeedWriter seeds(root, "spec");
   for (const std::string& spec : example_codec_specs()) seeds.write(bytes_of(spec));
@@ -473,6 +486,7 @@ void write_all_seeds(const std::filesystem::path& root) {
   write_idx_seeds(root);
   write_cifar_seeds(root);
   write_state_seeds(root);
+  write_membership_seeds(root);
   write_spec_seeds(root);
   write_secret_seeds(root);
   write_tls_seeds(root);

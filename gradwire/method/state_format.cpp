@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "gradwire/core/bytes.h"
+#include "gradwire/core/fields.h"
 #include "gradwire/method/state.h"
-#include "gradwire/method/state_fields.h"
 #include "gradwire/wire/frame.h"
 
 namespace gradwire {

@@ -1,4 +1,4 @@
-// Fields of a state's bytes, one behind the other: numbers, texts with their length, lists with
+// Fields of a message or a file, one behind the other: numbers, texts with their length, lists with
 // their count. For one thread at a time.
 #pragma once
 
