@@ -15,23 +15,30 @@ namespace {
 constexpr std::size_t kRanks = 2;
 constexpr std::uint64_t kWarmUpSteps = 4, kSteps = 6;
 
-// Allocations of all ranks while they take some steps, after some others.
+// Allocations of all ranks while they take some steps, after some others. In each step so many
+// exchanges are under way at once.
 std::size_t allocations_in_steps(const MakeTransport& make_transport,
                                  const std::vector<TensorSize>& shapes, const char* spec,
-                                 Topology topology, std::size_t codec_threads = 1) {
+                                 Topology topology, std::size_t codec_threads = 1,
+                                 std::size_t exchange_count = 1) {
   std::barrier all_are_here(kRanks);
   std::atomic<std::size_t> before = 0, after = 0;
   const CommunicatorOptions options{.run = 7, .codec_threads = codec_threads};
   run_communicators(kRanks, make_transport, options, [&](Communicator& communicator) {
-    RankTensors tensors(communicator.rank(), shapes);
-    const auto exchange =
-        make_exchange(communicator, shapes,
-                      {.up = make_codec(spec),
-                       .topology = topology,
-                       .segment_elements_max = codec_threads > 1 ? std::size_t{1} << 18 : 4096});
+    std::vector<RankTensors> tensors;
+    std::vector<std::unique_ptr<Exchange>> exchanges;
+    for (std::size_t i = 0; i < exchange_count; ++i) {
+      tensors.emplace_back(communicator.rank(), shapes);
+      exchanges.push_back(
+          make_exchange(communicator, shapes,
+                        {.up = make_codec(spec),
+                         .topology = topology,
+                         .segment_elements_max = codec_threads > 1 ? std::size_t{1} << 18 : 4096}));
+    }
     const auto run = [&](std::uint64_t first, std::uint64_t count) {
       for (std::uint64_t step = first; step < first + count; ++step) {
-        exchange->run(tensors.call(step));
+        for (std::size_t i = 0; i < exchange_count; ++i) exchanges[i]->start(tensors[i].call(step));
+        for (const auto& exchange : exchanges) exchange->finish();
       }
     };
     run(0, kWarmUpSteps);
@@ -84,6 +91,21 @@ TEST(ExchangeAllocation, ThreadsDoNotAllocateAfterWarmUp) {
 
 TEST(ExchangeAllocation, ThreadsOverTcpDoNotAllocateAfterWarmUp) {
   expect_no_allocations([] { return std::make_unique<TcpWorld>(); });
+}
+
+TEST(ExchangeAllocation, ThreadsDoNotAllocateWhenExchangesOverlap) {
+  if (GW_ALLOCATOR_IS_TAKEN) GTEST_SKIP() << "a sanitizer counts allocations by itself";
+  const std::vector<TensorSize> shapes = {{"weights", 30'000}};
+  for (const Topology topology : {Topology::scatter, Topology::gather, Topology::ring}) {
+    InProcessWorld threads(kRanks);
+    TcpWorld processes;
+    for (const MakeTransport& make_transport :
+         {MakeTransport([&](std::size_t rank) { return threads.join(rank); }),
+          MakeTransport([&](std::size_t rank) { return processes.join(rank); })}) {
+      EXPECT_EQ(allocations_in_steps(make_transport, shapes, "natural", topology, 1, 4), 0u)
+          << name(topology);
+    }
+  }
 }
 
 TEST(ExchangeAllocation, ThreadsDoNotAllocateWhenSeveralEncode) {

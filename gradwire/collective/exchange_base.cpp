@@ -37,7 +37,8 @@ std::size_t elements_of(const Layout& layout) {
 }  // namespace
 
 ExchangeBase::ExchangeBase(Communicator::Impl& communicator, ExchangeSetup setup)
-    : communicator_(communicator),
+    : Job(Communicator::Impl::exchange_tag(setup.number)),
+      communicator_(communicator),
       setup_(std::move(setup)),
       rank_(communicator.transport().rank()),
       ranks_(communicator.transport().size()),
@@ -79,21 +80,22 @@ ExchangeReport ExchangeBase::finish() {
   if (!is_started_) throw Error("an exchange has nothing to finish: call start() first");
   is_started_ = false;
   communicator_.wait(*this);
+  report_.phases.exchange_seconds =
+      seconds() - report_.phases.encode_seconds - report_.phases.decode_seconds;
   return report_;
 }
 
-void ExchangeBase::work(PeerLinks& links) {
+void ExchangeBase::begin(PeerLinks& links) {
   report_ = {};
   links_ = &links;
+  begin_call();
+}
+
+Turn ExchangeBase::advance(PeerLinks& links) {
   links.presence.set_step(call_.step);
-  double seconds = 0;
-  {
-    const StopWatch watch(seconds);
-    exchange(links);
-    kernel::finish_streamed();
-  }
-  report_.phases.exchange_seconds =
-      seconds - report_.phases.encode_seconds - report_.phases.decode_seconds;
+  const Turn turn = advance_call();
+  if (turn == Turn::finished) kernel::finish_streamed();
+  return turn;
 }
 
 void ExchangeBase::check_call(const ExchangeCall& call, const MethodCall& method) const {

@@ -90,8 +90,11 @@ class ExchangeBase : public MethodExchange, public Job {
 
   void await_started() noexcept;
 
-  // The exchange of call(), on the progress thread. Fills the report, apart from the waiting.
-  virtual void exchange(PeerLinks& links) = 0;
+  // The exchange of call(), on the progress thread: starts the receivers first, and then works on a
+  // segment in each turn. It never waits, since other exchanges may have work to do meanwhile.
+  // Fills the report, apart from the waiting.
+  virtual void begin_call() = 0;
+  virtual Turn advance_call() = 0;
 
   const ExchangeSetup& setup() const { return setup_; }
   const Layout& layout() const { return setup_.layout; }
@@ -112,6 +115,11 @@ class ExchangeBase : public MethodExchange, public Job {
   }
   std::span<float> means(const TensorPiece& piece) const {
     return call_.means[piece.tensor].subspan(piece.first, piece.elements);
+  }
+
+  // The lane of this exchange.
+  Tag tag(Lane lane) const {
+    return {.lane = lane, .exchange = Communicator::Impl::exchange_tag(setup_.number)};
   }
 
   // --- The uplink's message ---
@@ -252,7 +260,6 @@ class ExchangeBase : public MethodExchange, public Job {
                [&](const Piece& piece, std::size_t i, PieceMemory& memory) {
                  return commit(piece, i, memory, fill_mean);
                });
-    links_->presence.tick();
   }
   template <class FillMean>
   std::optional<BadPayload> commit(const Piece& piece, std::size_t i, PieceMemory& memory,
@@ -343,7 +350,8 @@ class ExchangeBase : public MethodExchange, public Job {
   std::span<const float> prepared(const TensorPiece& piece, PieceMemory& memory);
   FrameHeader header_of(const FrameKind& kind, const Segment& segment) const;
 
-  void work(PeerLinks& links) final;
+  void begin(PeerLinks& links) final;
+  Turn advance(PeerLinks& links) final;
   void check_call(const ExchangeCall& call, const MethodCall& method) const;
 
   Communicator::Impl& communicator_;

@@ -41,6 +41,8 @@ class TamperingTransport final : public Transport {
                                      std::span<std::byte> memory) override {
     return inner_->receiver(peer, tag, memory);
   }
+  void wait_for_any(std::chrono::microseconds time) override { inner_->wait_for_any(time); }
+  void wake() noexcept override { inner_->wake(); }
   void allreduce(std::span<float> values) override { inner_->allreduce(values); }
   void abandon() noexcept override { inner_->abandon(); }
 

@@ -17,36 +17,47 @@ GatherExchange::GatherExchange(Communicator::Impl& communicator, ExchangeSetup g
   for (std::size_t peer = 0; peer < ranks(); ++peer) {
     if (peer == rank() || layout().segments.empty()) continue;
     for (std::size_t i = 0; i < frames_.size(); ++i) {
-      senders_[peer].push_back(transport.sender(peer, {.lane = Lane::up}, frames_.room(i)));
+      senders_[peer].push_back(transport.sender(peer, tag(Lane::up), frames_.room(i)));
     }
     inboxes_[peer] = std::make_unique<Inbox>(
-        transport, peer, Lane::up, frames_.room_bytes_max(),
+        transport, peer, tag(Lane::up), frames_.room_bytes_max(),
         keeps_frames() ? frames_.size() : std::min(kInboxRooms, frames_.size()));
   }
 }
 
-void GatherExchange::exchange(PeerLinks& links) {
-  encoded_ = added_ = zeroed_ = 0;
+void GatherExchange::begin_call() {
+  encoded_ = added_ = zeroed_ = committed_ = 0;
+  is_measured_ = false;
   for (const auto& inbox : inboxes_) {
     if (inbox) inbox->expect(frames_.size());
   }
-  measure_values();
-  while (added_ < frames_.size()) {
-    const bool can_encode = encoded_ < frames_.size();
-    if (can_encode) encode_next();
-    if (added_ < encoded_ && is_ready()) {
-      add_up(layout().segments[added_], added_);
-      ++added_;
-    } else if (!can_encode && !zero_next()) {
-      await_next();
-    }
-    links.presence.tick();
+}
+
+Turn GatherExchange::advance_call() {
+  if (!is_measured_) {
+    measure_values();
+    is_measured_ = true;
   }
-  settle_uploads();
-  if (setup().is_ported) commit_all();
-  for (const auto& senders : senders_) {
-    for (const auto& sender : senders) links.presence.await(*sender);
+  const bool can_encode = encoded_ < frames_.size();
+  if (can_encode) encode_next();
+  if (added_ < encoded_ && is_ready()) {
+    add_up(layout().segments[added_], added_);
+    if (++added_ == frames_.size()) settle_uploads();
+    return Turn::worked;
   }
+  if (can_encode) return Turn::worked;
+  if (added_ < frames_.size()) return Turn::waiting;
+  if (setup().is_ported && committed_ < frames_.size()) {
+    commit_next();
+    return Turn::worked;
+  }
+  return has_sent_all() ? Turn::finished : Turn::waiting;
+}
+
+bool GatherExchange::has_sent_all() {
+  return std::ranges::all_of(senders_, [](const auto& senders) {
+    return std::ranges::all_of(senders, [](const auto& sender) { return sender->done(); });
+  });
 }
 
 void GatherExchange::encode_next() {
@@ -74,20 +85,11 @@ bool GatherExchange::is_ready() {
 }
 
 // After the last segment was encoded: means may be in the memory of the values.
-bool GatherExchange::zero_next() {
+bool GatherExchange::work_ahead() {
   zeroed_ = std::max(zeroed_, added_);
   if (!zeroes_ahead(ups()) || zeroed_ == frames_.size()) return false;
   zero_means(layout().segments[zeroed_++]);
   return true;
-}
-
-void GatherExchange::await_next() {
-  for (const auto& inbox : inboxes_) {
-    if (inbox && !inbox->is_ready()) {
-      inbox->await(links().presence);
-      return;
-    }
-  }
 }
 
 void GatherExchange::add_up(const Segment& segment, std::size_t index) {
@@ -114,17 +116,16 @@ void GatherExchange::add_up(const Segment& segment, std::size_t index) {
 }
 
 // Averaged only now, piece by piece as the port takes it: memory is walked once.
-void GatherExchange::commit_all() {
-  for (std::size_t index = 0; index < layout().segments.size(); ++index) {
-    const Segment& segment = layout().segments[index];
-    weigh(segment, parcels_of(index));
-    ParcelReader own = method().is_repeat ? ParcelReader() : open_own(written_[index], segment);
-    commit_segment(
-        segment,
-        [&](const Piece&) { return method().is_repeat ? SentPayload() : SentPayload(own.next()); },
-        [&](const Piece& piece, std::size_t i, PieceMemory& memory, std::span<float> mean,
-            float scale) { return average(piece, i, memory, mean, scale); });
-  }
+void GatherExchange::commit_next() {
+  const std::size_t index = committed_++;
+  const Segment& segment = layout().segments[index];
+  weigh(segment, parcels_of(index));
+  ParcelReader own = method().is_repeat ? ParcelReader() : open_own(written_[index], segment);
+  commit_segment(
+      segment,
+      [&](const Piece&) { return method().is_repeat ? SentPayload() : SentPayload(own.next()); },
+      [&](const Piece& piece, std::size_t i, PieceMemory& memory, std::span<float> mean,
+          float scale) { return average(piece, i, memory, mean, scale); });
 }
 
 }  // namespace gradwire

@@ -14,14 +14,15 @@ class GatherExchange final : public ExchangeBase {
   void walk_own(const Visitor& visit) const override { walk(written_, visit); }
 
  private:
-  void exchange(PeerLinks& links) override;
+  void begin_call() override;
+  Turn advance_call() override;
+  bool work_ahead() override;
 
   void encode_next();
   bool is_ready();
-  void await_next();
-  bool zero_next();
   void add_up(const Segment& segment, std::size_t index);
-  void commit_all();
+  void commit_next();
+  bool has_sent_all();
 
   // Frames stay in their rooms until the port has taken them.
   bool keeps_frames() const { return setup().is_ported || setup().keeps_uploads; }
@@ -34,9 +35,11 @@ class GatherExchange final : public ExchangeBase {
   std::vector<std::vector<std::unique_ptr<Sender>>> senders_;  // by rank, by segment
   std::vector<std::unique_ptr<Inbox>> inboxes_;                // by rank; null for itself
   std::vector<ParcelReader> parcels_;  // by rank; with a port, by segment and rank
+  bool is_measured_ = false;
   std::size_t encoded_ = 0;
   std::size_t added_ = 0;
-  std::size_t zeroed_ = 0;  // segments whose means have been zeroed ahead
+  std::size_t committed_ = 0;  // with a port
+  std::size_t zeroed_ = 0;     // segments whose means have been zeroed ahead
 };
 
 }  // namespace gradwire

@@ -23,13 +23,30 @@ class RingExchange final : public ExchangeBase {
   void walk_own(const Visitor& visit) const override;
 
  private:
-  void exchange(PeerLinks& links) override;
+  // One segment's stop at this rank.
+  struct Hop {
+    enum class Kind {
+      first_sum,  // its sum starts here
+      sum,        // it comes from the neighbour behind and goes on
+      last_sum,   // it comes to its owner, who sends the mean
+      mean,       // the mean comes from the neighbour behind, and goes on unless all have it
+    };
+    Kind kind;
+    std::size_t segment;
+    std::size_t owner;
+    bool comes;
+    bool goes;
+  };
 
-  void encode_own();
-  void start_sums();
-  void pass_sums();
-  void share_means();
-  void commit_all();
+  void begin_call() override;
+  Turn advance_call() override;
+
+  std::vector<Hop> all_hops() const;
+  bool prepare_next();
+  bool hop_next();
+  void pass_mean(const Hop& hop);
+  void commit_next();
+  bool has_sent_all();
 
   // Writes a complete mean to the caller's memory, or keeps it for the worker's port.
   void take_mean(std::size_t segment_index, std::span<const std::byte> parcel, std::size_t owner);
@@ -47,8 +64,9 @@ class RingExchange final : public ExchangeBase {
   std::size_t rank_behind(std::size_t steps) const { return (rank() + ranks() - steps) % ranks(); }
   std::size_t hop_frame_bytes_max(const Segment& segment) const;
 
-  // Memory for the next frame to send, when it is free; and the sending of that frame.
-  std::span<std::byte> next_room();
+  // Memory for the next frame to send; whether it is free; and the sending of that frame.
+  std::span<std::byte> next_room() { return out_frames_.room(sent_ % out_frames_.size()); }
+  bool has_room() { return senders_[sent_ % senders_.size()]->done(); }
   void send_room(std::span<const std::byte> frame);
 
   const bool is_summed_;
@@ -59,8 +77,14 @@ class RingExchange final : public ExchangeBase {
   std::vector<std::span<const std::byte>> mean_written_;
   FrameStore out_frames_;
   std::vector<std::unique_ptr<Sender>> senders_;  // by room
+  std::unique_ptr<Inbox> inbox_;                  // null for a ring of one
+  const std::vector<Hop> hops_;                   // in their order
+
+  // What has happened in this call.
+  std::size_t prepared_ = 0;  // segments of which the own payloads are there
+  std::size_t hopped_ = 0;
   std::size_t sent_ = 0;
-  std::unique_ptr<Inbox> inbox_;  // null for a ring of one
+  std::size_t committed_ = 0;  // segments, with a worker's port
   // Of the segment at hand, by piece.
   std::vector<std::span<const std::byte>> came_;
   std::vector<std::span<const std::byte>> mean_payloads_;

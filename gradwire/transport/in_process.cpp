@@ -66,6 +66,16 @@ struct Place {
   std::condition_variable wake;
   std::atomic<bool> joined = false;
   std::atomic<bool> left = false;
+  // For wait_for_any(), under the mutex: a transfer has come further since the last wait.
+  bool has_news = false;
+
+  void tell() noexcept {
+    {
+      const std::lock_guard lock(mutex);  // whoever looked before this waits by now
+      has_news = true;
+    }
+    wake.notify_all();
+  }
 };
 
 std::string where(std::size_t rank) { return "thread " + std::to_string(rank); }
@@ -125,10 +135,7 @@ struct World {
 
   void leave(std::size_t rank) {
     places[rank].left = true;
-    for (Place& place : places) {
-      { const std::lock_guard lock(place.mutex); }  // whoever looked before this waits by now
-      place.wake.notify_all();
-    }
+    for (Place& place : places) place.tell();
     gate.leave(rank);
   }
 
@@ -201,6 +208,7 @@ class End {
     {
       const std::lock_guard lock(place.mutex);
       progress.store(result, std::memory_order_release);
+      place.has_news = true;
     }
     place.wake.notify_all();
   }
@@ -359,6 +367,14 @@ class InProcessTransport final : public Transport {
     check_peer(peer, rank_, size());
     return std::make_unique<InProcessReceiver>(*world_, rank_, peer, tag, memory);
   }
+
+  void wait_for_any(std::chrono::microseconds time) override {
+    Place& place = world_->places[rank_];
+    std::unique_lock lock(place.mutex);
+    place.wake.wait_for(lock, time, [&place] { return place.has_news; });
+    place.has_news = false;
+  }
+  void wake() noexcept override { world_->places[rank_].tell(); }
 
   // Every rank sums a part of the elements for all.
   void allreduce(std::span<float> values) override {

@@ -40,6 +40,15 @@ using Clock = std::chrono::steady_clock;
 constexpr int kYields = 50;
 constexpr std::chrono::microseconds kNap{30};
 
+// `waits`: how often the caller has waited for the same thing before.
+void wait_a_moment(int waits) {
+  if (waits < kYields) {
+    std::this_thread::yield();
+  } else {
+    std::this_thread::sleep_for(kNap);
+  }
+}
+
 // How long a transfer that is given up may still use its memory while MPI lets go of it.
 constexpr std::chrono::milliseconds kGiveUpTime{100};
 
@@ -192,13 +201,9 @@ class Request {
 
   bool wait_for(std::chrono::microseconds time) {
     const Clock::time_point end = Clock::now() + time;
-    for (int yields = 0; !done(); ++yields) {
+    for (int waits = 0; !done(); ++waits) {
       if (Clock::now() >= end) return false;
-      if (yields < kYields) {
-        std::this_thread::yield();
-      } else {
-        std::this_thread::sleep_for(kNap);
-      }
+      wait_a_moment(waits);
     }
     return true;
   }
@@ -327,6 +332,16 @@ class MpiTransport final : public Transport {
     return std::make_unique<MpiReceiver>(peer_of(peer, tag), abandonment_, memory);
   }
 
+  // A moment: MPI cannot say which transfers have come further. Who comes back at once has found
+  // nothing.
+  void wait_for_any(std::chrono::microseconds) override {
+    constexpr std::chrono::microseconds kAtOnce{200};
+    waits_ = Clock::now() - last_wait_end_ < kAtOnce ? waits_ + 1 : 0;
+    wait_a_moment(waits_);
+    last_wait_end_ = Clock::now();
+  }
+  void wake() noexcept override {}  // waits are shorter than a wake-up
+
   void allreduce(std::span<float> values) override {
     if (abandonment_.is_declared()) {
       throw PeerError("this rank has given up its connections", rank_);
@@ -387,6 +402,8 @@ class MpiTransport final : public Transport {
   std::size_t rank_ = 0;
   std::vector<std::string> hosts_;  // by rank
   std::uint32_t tag_max_ = 0;
+  int waits_ = 0;  // in a row
+  Clock::time_point last_wait_end_;
 };
 
 }  // namespace

@@ -100,6 +100,9 @@ class Subgroup final : public Transport {
         group_, parent_.receiver(member(peer), tag_in_parent(tag), memory));
   }
 
+  void wait_for_any(std::chrono::microseconds time) override { parent_.wait_for_any(time); }
+  void wake() noexcept override { parent_.wake(); }
+
   void allreduce(std::span<float>) override {
     throw Error("a group of some of the ranks has no allreduce of its own");
   }
@@ -118,7 +121,7 @@ class Subgroup final : public Transport {
       throw Error("a group of ranks cannot be cut into groups: make group " +
                   std::to_string(tag.group) + " from the whole transport");
     }
-    return {.lane = tag.lane, .group = group_.number};
+    return {.lane = tag.lane, .group = group_.number, .exchange = tag.exchange};
   }
 
   Transport& parent_;

@@ -59,6 +59,7 @@ void TcpLink::count_sent(std::size_t bytes) {
     if (record.sent < record.total()) return;
     queue_.pop();
     record.is_queued = false;
+    ++changes_;
   }
 }
 
@@ -133,11 +134,13 @@ bool TcpLink::begin_record(std::span<const std::byte> header, TcpRecords& record
 void TcpLink::end_message_if_whole(TcpRecords& records) {
   if (incoming_->received < incoming_->bytes) return;
   records.on_message(*std::exchange(incoming_, nullptr));
+  ++changes_;
 }
 
 void TcpLink::close(const std::string& reason) {
   if (is_broken_) return;
   is_broken_ = true;
+  ++changes_;
   reason_ = reason;
   queue_.clear();  // nothing of the queue goes out any more
   incoming_ = nullptr;

@@ -65,6 +65,9 @@ class TcpLink {
   // The peer has ended its side: the next read() goes on until the end of the stream.
   void expect_end() { is_ending_ = true; }
 
+  // Grows with every record that has gone out, every message that has come in, and at the end.
+  std::uint64_t changes() const { return changes_; }
+
   bool is_broken() const { return is_broken_; }
   // Why, in the system's words; may be empty: the peer has closed it.
   const std::string& reason() const { return reason_; }
@@ -83,6 +86,7 @@ class TcpLink {
   // short message costs one call, and of a long one only its beginning is copied.
   std::array<std::byte, 4096> staged_{};
   std::size_t staged_bytes_ = 0;
+  std::uint64_t changes_ = 0;
   bool is_ending_ = false;
   bool is_broken_ = false;
   std::string reason_;

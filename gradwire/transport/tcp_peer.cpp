@@ -15,8 +15,6 @@ constexpr std::size_t kFirstData = 1;  // and the links for all else
 // More than any program uses: a peer that announces messages of ever new lanes is stopped.
 constexpr std::size_t kLanesMax = 1 << 16;
 
-Lane lane_of(std::uint32_t tag) { return static_cast<Lane>(tag & 0xff); }
-
 // Numbers wrap around, so they are compared by their distance.
 bool is_before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b) < 0; }
 
@@ -30,7 +28,7 @@ TcpPeer::TcpPeer(std::size_t rank, std::string address, std::vector<Channel> cha
 }
 
 TcpLink& TcpPeer::link_of(std::uint32_t tag, std::uint32_t sequence) {
-  if (lane_of(tag) == Lane::presence) return links_[kControl];
+  if (Tag::lane_of(tag) == Lane::presence) return links_[kControl];
   return links_[kFirstData + sequence % (links_.size() - kFirstData)];
 }
 

@@ -46,14 +46,21 @@ enum class Lane : std::uint8_t {
   hop = 4,        // frames along a ring
 };
 
-// A lane of a group of ranks; group 0 is everybody.
+// A lane of an exchange in a group of ranks. Group 0 is everybody; exchange 0 is for messages that
+// belong to no exchange.
 struct Tag {
+  static constexpr std::uint16_t kExchangeMax = (1 << 12) - 1;
+
   Lane lane = Lane::presence;
   std::uint16_t group = 0;
+  std::uint16_t exchange = 0;  // at most kExchangeMax
 
+  // At most 31 bits; without a group at most 15, which is all that MPI promises.
   constexpr std::uint32_t number() const {
-    return std::uint32_t{group} << 8 | static_cast<std::uint32_t>(lane);
+    return std::uint32_t{group} << 15 | std::uint32_t{exchange} << 3 |
+           static_cast<std::uint32_t>(lane);
   }
+  static constexpr Lane lane_of(std::uint32_t number) { return static_cast<Lane>(number & 7); }
 };
 
 // One message's way between memory and a peer. Destroying it while it is under way gives it up.
@@ -99,6 +106,12 @@ class Transport {
                                          std::span<const std::byte> memory) = 0;
   virtual std::unique_ptr<Receiver> receiver(std::size_t peer, Tag tag,
                                              std::span<std::byte> memory) = 0;
+
+  // Waits until a transfer has come further since the last wait, or wake() is called, but not
+  // longer than that. Whose transfer it was is for the caller to find out.
+  virtual void wait_for_any(std::chrono::microseconds time) = 0;
+  // Ends the wait of another thread, or the next one. The only function for other threads.
+  virtual void wake() noexcept = 0;
 
   // How many connections were refused while the ranks came together: strangers, and ranks of other
   // runs.
