@@ -220,6 +220,18 @@ std::span<const std::byte> ExchangeBase::seal_repeat(const FrameKind& kind, cons
   return memory.first(kFrameHeaderBytes);
 }
 
+Decoded<void> ExchangeBase::check_header(const FrameHeader& header, const FrameKind& kind,
+                                         const Segment& segment, std::size_t sender) const {
+  return verify(header, {.run = communicator_.run(),
+                         .step = call_.step,
+                         .exchange = setup_.number,
+                         .sender = static_cast<std::uint32_t>(sender),
+                         .direction = kind.direction,
+                         .codec_fingerprint = kind.fingerprint,
+                         .first_element = segment.first_element,
+                         .element_count = segment.elements});
+}
+
 void ExchangeBase::refuse_frame(std::size_t peer, const DecodeError& error) {
   refuse(links_->presence, peer, "a frame", error);
 }
@@ -228,14 +240,7 @@ Decoded<Frame> ExchangeBase::checked_frame(Inbox& inbox, const FrameKind& kind,
                                            const Segment& segment, std::size_t sender) {
   const auto frame = parse_frame(inbox.front());
   if (!frame) return frame;
-  const auto verified = verify(frame->header, {.run = communicator_.run(),
-                                               .step = call_.step,
-                                               .exchange = setup_.number,
-                                               .sender = static_cast<std::uint32_t>(sender),
-                                               .direction = kind.direction,
-                                               .codec_fingerprint = kind.fingerprint,
-                                               .first_element = segment.first_element,
-                                               .element_count = segment.elements});
+  const auto verified = check_header(frame->header, kind, segment, sender);
   if (!verified) return Unexpected{verified.error()};
   links_->presence.heard(inbox.peer());
   report_.traffic.bytes_received += frame->bytes();

@@ -195,6 +195,12 @@ class ExchangeBase : public MethodExchange, public Job {
   std::span<const std::byte> seal(const FrameKind& kind, const Segment& segment, bool poison,
                                   std::span<const std::byte> parcel, std::span<std::byte> memory);
 
+  // The header of a frame of this rank, without poison.
+  FrameHeader header_of(const FrameKind& kind, const Segment& segment) const;
+  // Whether a header is that of the expected frame.
+  Decoded<void> check_header(const FrameHeader& header, const FrameKind& kind,
+                             const Segment& segment, std::size_t sender) const;
+
   // The frame that says that this rank's last message for a segment holds again.
   std::span<const std::byte> seal_repeat(const FrameKind& kind, const Segment& segment,
                                          std::span<std::byte> memory);
@@ -222,7 +228,9 @@ class ExchangeBase : public MethodExchange, public Job {
   // A parcel that this rank wrote itself.
   static ParcelReader open_own(const Written& written, const Segment& segment);
 
-  // A payload that cannot be decoded ends everything, too.
+  // A frame that is not what it should be ends everything.
+  [[noreturn]] void refuse_frame(std::size_t peer, const DecodeError& error);
+  // A payload that cannot be decoded does, too.
   void check(const Decoded<void>& decoded, std::size_t sender);
 
   // The final mean of a piece. What is too large for the caches goes past them.
@@ -346,9 +354,7 @@ class ExchangeBase : public MethodExchange, public Job {
   Written join_payloads(std::span<std::byte> room, std::size_t pieces, float weight);
   Decoded<Frame> checked_frame(Inbox& inbox, const FrameKind& kind, const Segment& segment,
                                std::size_t sender);
-  [[noreturn]] void refuse_frame(std::size_t peer, const DecodeError& error);
   std::span<const float> prepared(const TensorPiece& piece, PieceMemory& memory);
-  FrameHeader header_of(const FrameKind& kind, const Segment& segment) const;
 
   void begin(PeerLinks& links) final;
   Turn advance(PeerLinks& links) final;

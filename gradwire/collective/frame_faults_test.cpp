@@ -58,8 +58,9 @@ class TamperingTransport final : public Transport {
           copy_(memory.size() + 20000),
           inner_(transport.inner_->sender(peer, tag, copy_)) {}
 
-    void start(std::size_t bytes) override {
+    void start(std::size_t bytes, MessageToSend::Parts parts) override {
       Bytes message(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(bytes));
+      for (const auto& part : parts) message.insert(message.end(), part.begin(), part.end());
       const Bytes honest = message;
       tamper_(message, sent_);
       sent_.push_back(honest);

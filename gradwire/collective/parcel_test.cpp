@@ -145,5 +145,16 @@ TEST(Parcel, WeightThatIsNoneIsRefused) {
   }
 }
 
+TEST(Parcel, TheHeadAloneIsChecked) {
+  const Bytes parcel = parcel_of(2.5F, {Bytes(8), Bytes(12)});
+  const std::vector<std::size_t> lengths = {8, 12}, others = {8, 16};
+  const auto weight = check_parcel_head(parcel, lengths);
+  ASSERT_TRUE(weight);
+  EXPECT_EQ(*weight, 2.5F);
+  EXPECT_FALSE(check_parcel_head(parcel, others));
+  const Bytes negative = parcel_of(-1, {Bytes(8), Bytes(12)});
+  EXPECT_FALSE(check_parcel_head(negative, lengths));
+}
+
 }  // namespace
 }  // namespace gradwire

@@ -10,13 +10,6 @@
 namespace gradwire {
 namespace {
 
-// All segments of a chunk may be under way at once, and a few more: see next_room().
-std::size_t rooms_needed(const Layout& layout) {
-  std::size_t segments = 0;
-  for (const Chunk& chunk : layout.chunks) segments = std::max(segments, chunk.segment_count);
-  return segments + 2;
-}
-
 // Payloads that can be summed are floats in memory; frames put them at multiples of four bytes.
 std::span<float> as_floats(std::span<std::byte> bytes) {
   return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
@@ -24,9 +17,6 @@ std::span<float> as_floats(std::span<std::byte> bytes) {
 std::span<const float> as_floats(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
 }
-
-// What turns the sum into the mean.
-float mean_factor(double weight) { return weight > 0 ? static_cast<float>(1 / weight) : 0; }
 
 }  // namespace
 
@@ -52,14 +42,14 @@ RingExchange::RingExchange(Communicator::Impl& communicator, ExchangeSetup given
                                                   : std::span<const Segment>(),
                                 [this](const Segment& s) { return hop_frame_bytes_max(s); })),
       mean_written_(mean_parcels_.size()),
-      out_frames_(std::vector<std::size_t>(rooms_needed(layout()),
+      out_frames_(std::vector<std::size_t>(ring_rooms(layout()),
                                            [this] {
                                              std::size_t bytes = 0;
                                              for (const Segment& s : layout().segments)
                                                bytes = std::max(bytes, hop_frame_bytes_max(s));
                                              return bytes;
                                            }())),
-      hops_(all_hops()) {
+      hops_(ring_hops(layout(), rank(), ranks())) {
   if (ranks() == 1) return;
   const std::size_t rooms = out_frames_.size();
   for (std::size_t i = 0; i < rooms; ++i) {
@@ -82,35 +72,11 @@ std::size_t RingExchange::hop_frame_bytes_max(const Segment& segment) const {
   return bytes;
 }
 
-// First the sums in the order in which they come, then the means.
-std::vector<RingExchange::Hop> RingExchange::all_hops() const {
-  std::vector<Hop> hops;
-  const auto add = [&](Hop::Kind kind, std::size_t owner, bool comes, bool goes) {
-    const Chunk& chunk = layout().chunks[owner];
-    for (std::size_t i = 0; i < chunk.segment_count; ++i) {
-      hops.push_back({kind, chunk.first_segment + i, owner, comes, goes});
-    }
-  };
-  if (ranks() == 1) {
-    add(Hop::Kind::last_sum, rank(), false, false);
-    return hops;
-  }
-  add(Hop::Kind::first_sum, rank_behind(1), false, true);
-  for (std::size_t steps = 2; steps < ranks(); ++steps) {
-    add(Hop::Kind::sum, rank_behind(steps), true, true);
-  }
-  add(Hop::Kind::last_sum, rank(), true, true);
-  for (std::size_t steps = 1; steps < ranks(); ++steps) {
-    add(Hop::Kind::mean, rank_behind(steps), true, steps + 1 < ranks());
-  }
-  return hops;
-}
-
 void RingExchange::begin_call() {
   prepared_ = hopped_ = sent_ = committed_ = 0;
   if (inbox_) {
     inbox_->expect(static_cast<std::size_t>(
-        std::ranges::count_if(hops_, [](const Hop& hop) { return hop.comes; })));
+        std::ranges::count_if(hops_, [](const RingHop& hop) { return hop.comes; })));
   }
 }
 
@@ -141,24 +107,24 @@ bool RingExchange::prepare_next() {
 // Waiting for room cannot go round in a circle: a rank sends one frame for each that it takes,
 // after the first chunk, which finds room in any case.
 bool RingExchange::hop_next() {
-  const Hop& hop = hops_[hopped_];
+  const RingHop& hop = hops_[hopped_];
   if (hop.comes && !inbox_->is_ready()) return false;
   if (hop.goes && !has_room()) return false;
   ++hopped_;
-  if (hop.kind == Hop::Kind::mean) {
+  if (hop.kind == RingHop::Kind::mean) {
     pass_mean(hop);
   } else if (hop.comes) {
     const Incoming incoming =
         open_front(*inbox_, up_kind(), layout().segments[hop.segment], inbox_->peer());
-    add_own(hop.segment, &incoming, hop.kind == Hop::Kind::last_sum);
+    add_own(hop.segment, &incoming, hop.kind == RingHop::Kind::last_sum);
   } else {
-    add_own(hop.segment, nullptr, hop.kind == Hop::Kind::last_sum);
+    add_own(hop.segment, nullptr, hop.kind == RingHop::Kind::last_sum);
   }
   if (hop.comes) inbox_->pop();
   return true;
 }
 
-void RingExchange::pass_mean(const Hop& hop) {
+void RingExchange::pass_mean(const RingHop& hop) {
   const Incoming incoming =
       open_front(*inbox_, mean_kind_, layout().segments[hop.segment], hop.owner);
   if (hop.goes) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "gradwire/collective/exchange_base.h"
+#include "gradwire/collective/ring_hops.h"
 
 namespace gradwire {
 
@@ -23,28 +24,12 @@ class RingExchange final : public ExchangeBase {
   void walk_own(const Visitor& visit) const override;
 
  private:
-  // One segment's stop at this rank.
-  struct Hop {
-    enum class Kind {
-      first_sum,  // its sum starts here
-      sum,        // it comes from the neighbour behind and goes on
-      last_sum,   // it comes to its owner, who sends the mean
-      mean,       // the mean comes from the neighbour behind, and goes on unless all have it
-    };
-    Kind kind;
-    std::size_t segment;
-    std::size_t owner;
-    bool comes;
-    bool goes;
-  };
-
   void begin_call() override;
   Turn advance_call() override;
 
-  std::vector<Hop> all_hops() const;
   bool prepare_next();
   bool hop_next();
-  void pass_mean(const Hop& hop);
+  void pass_mean(const RingHop& hop);
   void commit_next();
   bool has_sent_all();
 
@@ -78,7 +63,7 @@ class RingExchange final : public ExchangeBase {
   FrameStore out_frames_;
   std::vector<std::unique_ptr<Sender>> senders_;  // by room
   std::unique_ptr<Inbox> inbox_;                  // null for a ring of one
-  const std::vector<Hop> hops_;                   // in their order
+  const std::vector<RingHop> hops_;               // in their order
 
   // What has happened in this call.
   std::size_t prepared_ = 0;  // segments of which the own payloads are there

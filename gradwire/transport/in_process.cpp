@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -242,9 +241,9 @@ class InProcessSender final : public Sender {
 
   bool done() override { return end.done(); }
   bool wait_for(std::chrono::microseconds time) override { return end.wait_for(time); }
-  void start(std::size_t bytes) override;
+  void start(std::size_t bytes, MessageToSend::Parts parts) override;
 
-  std::span<const std::byte> message() const { return memory_.first(bytes_); }
+  const MessageToSend& message() const { return message_; }
 
   End end;
   InProcessSender* next = nullptr;
@@ -252,7 +251,7 @@ class InProcessSender final : public Sender {
  private:
   Mailbox& mailbox_;
   const std::span<const std::byte> memory_;
-  std::size_t bytes_ = 0;
+  MessageToSend message_;
 };
 
 class InProcessReceiver final : public Receiver {
@@ -264,9 +263,9 @@ class InProcessReceiver final : public Receiver {
 
   bool done() override { return end.done(); }
   bool wait_for(std::chrono::microseconds time) override { return end.wait_for(time); }
-  void start() override;
+  void start(MessageRoom::Parts parts) override;
 
-  std::span<std::byte> memory() const { return memory_; }
+  const MessageRoom& room() const { return room_; }
 
   End end;
   InProcessReceiver* next = nullptr;
@@ -274,14 +273,20 @@ class InProcessReceiver final : public Receiver {
  private:
   Mailbox& mailbox_;
   const std::span<std::byte> memory_;
+  MessageRoom room_;
 };
 
 // Outside of the mailbox's lock: a long copy holds up nobody else.
 void deliver(InProcessSender& sender, InProcessReceiver& receiver) {
-  const std::span<const std::byte> message = sender.message();
-  const bool fits = message.size() <= receiver.memory().size();
-  if (fits && !message.empty()) {  // std::copy is a loop over single bytes here
-    std::memcpy(receiver.memory().data(), message.data(), message.size());
+  const MessageToSend& message = sender.message();
+  const bool fits = message.bytes() <= receiver.room().bytes();
+  if (fits) {
+    std::size_t at = 0;
+    message.for_each(0, message.bytes(), [&](std::span<const std::byte> part) {
+      receiver.room().copy_in(at, part);
+      at += part.size();
+      return true;
+    });
   }
   sender.end.settle(Progress::idle);
   receiver.end.settle(fits ? Progress::idle : Progress::too_long);
@@ -314,10 +319,10 @@ void give_up(Mailbox& mailbox, Mine& mine, TransferQueue<Mine>& queue) {
 
 InProcessSender::~InProcessSender() { give_up(mailbox_, *this, mailbox_.senders); }
 
-void InProcessSender::start(std::size_t bytes) {
+void InProcessSender::start(std::size_t bytes, MessageToSend::Parts parts) {
   check_message_bytes(bytes, memory_.size());
   end.check_can_start();
-  bytes_ = bytes;
+  message_ = MessageToSend(memory_.first(bytes), parts);
   InProcessReceiver* const receiver =
       queue_or_match(mailbox_, *this, mailbox_.senders, mailbox_.receivers);
   if (receiver) deliver(*this, *receiver);
@@ -325,8 +330,9 @@ void InProcessSender::start(std::size_t bytes) {
 
 InProcessReceiver::~InProcessReceiver() { give_up(mailbox_, *this, mailbox_.receivers); }
 
-void InProcessReceiver::start() {
+void InProcessReceiver::start(MessageRoom::Parts parts) {
   end.check_can_start();
+  room_ = MessageRoom(memory_, parts);
   InProcessSender* const sender =
       queue_or_match(mailbox_, *this, mailbox_.receivers, mailbox_.senders);
   if (sender) deliver(*sender, *this);

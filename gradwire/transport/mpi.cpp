@@ -264,18 +264,26 @@ class MpiSender final : public Sender {
   bool done() override { return request_.done(); }
   bool wait_for(std::chrono::microseconds time) override { return request_.wait_for(time); }
 
-  void start(std::size_t bytes) override {
+  void start(std::size_t bytes, MessageToSend::Parts parts) override {
     check_message_bytes(bytes, memory_.size());
     request_.start([&](MPI_Request* handle) {
+      std::span<const std::byte> message = memory_.first(bytes);
+      if (!parts.empty()) {
+        const MessageToSend scattered(message, parts);
+        joined_.resize(scattered.bytes());
+        scattered.copy_out(joined_);
+        message = joined_;
+      }
       const Peer& peer = request_.peer();
-      return MPI_Isend(memory_.data(), to_int(bytes), MPI_BYTE, to_int(peer.rank), peer.tag,
-                       peer.channel, handle);
+      return MPI_Isend(message.data(), to_int(message.size()), MPI_BYTE, to_int(peer.rank),
+                       peer.tag, peer.channel, handle);
     });
   }
 
  private:
   Request request_;
   const std::span<const std::byte> memory_;
+  std::vector<std::byte> joined_;  // a message in parts: MPI takes one stretch
 };
 
 class MpiReceiver final : public Receiver {
@@ -287,22 +295,41 @@ class MpiReceiver final : public Receiver {
     request_.give_up();
   }
 
-  bool done() override { return request_.done(); }
-  bool wait_for(std::chrono::microseconds time) override { return request_.wait_for(time); }
+  bool done() override { return request_.done() && take_apart(); }
+  bool wait_for(std::chrono::microseconds time) override {
+    return request_.wait_for(time) && take_apart();
+  }
 
   // Nobody may send more than the memory holds: Open MPI 4.1.4 reports it, but where it copies from
   // process to process, or puts by TCP, it first writes behind the memory.
-  void start() override {
+  void start(MessageRoom::Parts parts) override {
     request_.start([&](MPI_Request* handle) {
+      std::span<std::byte> memory = memory_;
+      if (!parts.empty()) {
+        room_ = MessageRoom(memory_, parts);
+        is_joined_ = true;
+        joined_.resize(room_.bytes());
+        memory = joined_;
+      }
       const Peer& peer = request_.peer();
-      return MPI_Irecv(memory_.data(), to_int(memory_.size()), MPI_BYTE, to_int(peer.rank),
-                       peer.tag, peer.channel, handle);
+      return MPI_Irecv(memory.data(), to_int(memory.size()), MPI_BYTE, to_int(peer.rank), peer.tag,
+                       peer.channel, handle);
     });
   }
 
  private:
+  // The message is there.
+  bool take_apart() {
+    if (is_joined_) room_.copy_in(0, joined_);
+    is_joined_ = false;
+    return true;
+  }
+
   Request request_;
   const std::span<std::byte> memory_;
+  MessageRoom room_;
+  std::vector<std::byte> joined_;  // a message in parts: MPI takes one stretch
+  bool is_joined_ = false;         // it is to be taken apart
 };
 
 class MpiTransport final : public Transport {

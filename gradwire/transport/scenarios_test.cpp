@@ -169,6 +169,33 @@ void any_transfer_ends_a_wait(Transport& transport) {
   claim(same(in_up, in_down), "both messages came");
 }
 
+// Sent in three parts, and received in three others.
+void messages_may_be_in_parts(Transport& transport) {
+  if (transport.size() == 1) return;
+  const std::size_t next = next_of(transport);
+  const std::size_t previous = previous_of(transport);
+  for (const std::size_t bytes : {100u, 5000u, 400000u}) {
+    const Bytes out = text(bytes, transport.rank(), next);
+    Bytes head(40), first(bytes / 3), last(bytes - 40 - bytes / 3);
+    const std::span<const std::byte> all(out);
+    const std::array<std::span<const std::byte>, 3> to_send = {all.subspan(17, 3),
+                                                               all.subspan(20, 0), all.subspan(20)};
+    const std::array<std::span<std::byte>, 2> room = {first, last};
+    const auto receiver = transport.receiver(previous, {.lane = Lane::hop}, head);
+    const auto sender = transport.sender(next, {.lane = Lane::hop}, out);
+    for (int round = 0; round < 3; ++round) {
+      receiver->start(room);
+      sender->start(17, to_send);
+      await(*receiver, "receive");
+      Bytes in = head;
+      in.insert(in.end(), first.begin(), first.end());
+      in.insert(in.end(), last.begin(), last.end());
+      claim(same(in, text(bytes, previous, transport.rank())), "the parts came in their order");
+      await(*sender, "send");
+    }
+  }
+}
+
 void lanes_do_not_wait_for_one_another(Transport& transport) {
   if (transport.size() == 1) return;
   const std::size_t next = next_of(transport);
@@ -420,6 +447,7 @@ constexpr TransportScenario kScenarios[] = {
     {"OrderIsKeptInALane", order_is_kept_in_a_lane},
     {"LanesDoNotWaitForOneAnother", lanes_do_not_wait_for_one_another},
     {"ExchangesDoNotMix", exchanges_do_not_mix},
+    {"MessagesMayBeInParts", messages_may_be_in_parts},
     {"AnyTransferEndsAWait", any_transfer_ends_a_wait},
     {"MemoryMayBeLongerThanTheMessage", memory_may_be_longer_than_the_message},
     {"EmptyMessagesArrive", empty_messages_arrive},

@@ -41,8 +41,8 @@ class SubgroupSender final : public Sender {
   SubgroupSender(const Group& group, std::unique_ptr<Sender> sender)
       : group_(group), sender_(std::move(sender)) {}
 
-  void start(std::size_t bytes) override {
-    in_group(group_, [&] { sender_->start(bytes); });
+  void start(std::size_t bytes, MessageToSend::Parts parts) override {
+    in_group(group_, [&] { sender_->start(bytes, parts); });
   }
   bool done() override {
     return in_group(group_, [&] { return sender_->done(); });
@@ -61,8 +61,8 @@ class SubgroupReceiver final : public Receiver {
   SubgroupReceiver(const Group& group, std::unique_ptr<Receiver> receiver)
       : group_(group), receiver_(std::move(receiver)) {}
 
-  void start() override {
-    in_group(group_, [&] { receiver_->start(); });
+  void start(MessageRoom::Parts parts) override {
+    in_group(group_, [&] { receiver_->start(parts); });
   }
   bool done() override {
     return in_group(group_, [&] { return receiver_->done(); });

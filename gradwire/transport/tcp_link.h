@@ -10,6 +10,7 @@
 
 #include "gradwire/transport/channel.h"
 #include "gradwire/transport/intrusive_queue.h"
+#include "gradwire/transport/scattered.h"
 #include "gradwire/transport/tcp_record.h"
 
 namespace gradwire {
@@ -17,18 +18,18 @@ namespace gradwire {
 // A record on its way out. Its owner keeps it alive while it is queued.
 struct TcpOutgoing {
   TcpRecord::Bytes header{};
-  std::span<const std::byte> payload = {};
+  MessageToSend payload = {};
   std::size_t sent = 0;  // of header and payload together
   bool is_queued = false;
   TcpOutgoing* next = nullptr;  // in the queue
 
-  std::size_t total() const { return header.size() + payload.size(); }
+  std::size_t total() const { return header.size() + payload.bytes(); }
 };
 
 // A message on its way in.
 struct TcpIncoming {
-  std::span<std::byte> memory = {};  // not shorter than the message
-  std::size_t bytes = 0;             // of the message
+  MessageRoom memory = {};  // not shorter than the message
+  std::size_t bytes = 0;    // of the message
   std::size_t received = 0;
 };
 

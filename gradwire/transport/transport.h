@@ -16,6 +16,7 @@
 #include <string>
 
 #include "gradwire/core/error.h"
+#include "gradwire/transport/scattered.h"
 
 namespace gradwire {
 
@@ -78,15 +79,18 @@ class Transfer {
 
 class Sender : public Transfer {
  public:
-  // Sends the first `bytes` bytes of the memory, which must not change until done.
-  virtual void start(std::size_t bytes) = 0;
+  // Sends the first `bytes` bytes of the memory, and then the parts: memory of the caller that goes
+  // out as it is. None of it may change until done, nor the list of the parts.
+  virtual void start(std::size_t bytes, MessageToSend::Parts parts) = 0;
+  void start(std::size_t bytes) { start(bytes, {}); }
 };
 
 class Receiver : public Transfer {
  public:
-  // Takes the next message. It may be shorter than the memory: what it says of its own length is
-  // the truth, and bytes behind it are left over from before.
-  virtual void start() = 0;
+  // Takes the next message, which fills the memory and then the parts. It may be shorter: what it
+  // says of its own length is the truth, and bytes behind it may be anything.
+  virtual void start(MessageRoom::Parts parts) = 0;
+  void start() { start(MessageRoom::Parts()); }
 };
 
 class Transport {
