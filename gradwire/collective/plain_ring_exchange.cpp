@@ -72,7 +72,7 @@ PlainRingExchange::PlainRingExchange(Communicator::Impl& communicator, ExchangeS
   means_out_.resize(tensor_pieces_.size());
   means_in_.resize(tensor_pieces_.size());
 
-  const std::size_t ahead = (rank() + 1) % ranks(), behind = (rank() + ranks() - 1) % ranks();
+  const std::size_t ahead = (rank() + 1) % ranks(), behind = rank_behind();
   for (const RingHop& hop : ring_hops(layout(), rank(), ranks())) {
     const std::size_t number = starts_.size() + sums_.size() + means_.size();
     const auto head = heads_.room(number).first(head_bytes(layout().segments[hop.segment]));
@@ -132,7 +132,7 @@ bool PlainRingExchange::add_sum() {
   if (sums_[added_].hop.kind == RingHop::Kind::sum && started_ < starts_.size()) return false;
   if (!receivers_[added_ % receivers_.size()]->done()) return false;
   Stop& stop = sums_[added_];
-  add_values(stop, rooms_.room(added_ % rooms_.size()).first(frame_bytes(segment_of(stop))));
+  add_values(stop, rooms_.room(added_ % rooms_.size()));
   ++added_;
   return true;
 }
@@ -165,23 +165,38 @@ void PlainRingExchange::write_head(const Stop& stop, bool poison, float weight,
 }
 
 PlainRingExchange::Head PlainRingExchange::open_head(const Stop& stop, std::size_t sender,
+                                                     const MessageRoom& frame,
                                                      std::span<const std::byte> head) {
-  const std::size_t behind = (rank() + ranks() - 1) % ranks();
   const Segment& segment = segment_of(stop);
   const auto fields = parse_frame_fields(head);
-  if (!fields) refuse_frame(behind, fields.error());
+  if (!fields) refuse_frame(rank_behind(), fields.error());
   // The sum that comes to its owner is not a mean yet.
   const FrameKind& kind = stop.hop.kind == RingHop::Kind::mean ? mean_kind_ : up_kind();
   const auto expected = check_header(fields->header, kind, segment, sender);
-  if (!expected) refuse_frame(behind, expected.error());
-  if (fields->payload_bytes != payload_bytes(segment)) {
-    refuse_frame(behind, {"it has not as many bytes as its floats take", kFrameElementCountAt});
+  const auto weight = check_parcel_head(head.subspan(kFrameHeaderBytes), fields->payload_bytes,
+                                        lengths_of(segment));
+  if (!expected || !weight) {
+    check_sum(frame, head, fields->payload_bytes);  // a damaged frame may say anything
+    refuse_frame(rank_behind(), !expected ? expected.error() : weight.error());
   }
-  const auto weight = check_parcel_head(head.subspan(kFrameHeaderBytes), lengths_of(segment));
-  if (!weight) refuse_frame(behind, weight.error());
-  links().presence.heard(behind);
+  links().presence.heard(rank_behind());
   report().traffic.bytes_received += frame_bytes(segment);
   return {.poison = fields->header.poison, .weight = *weight};
+}
+
+void PlainRingExchange::check_sum(const MessageRoom& frame, std::span<const std::byte> head,
+                                  std::size_t payload_bytes) {
+  if (payload_bytes > frame.bytes() - kFrameHeaderBytes) {
+    refuse_frame(rank_behind(), {"the bytes end within a frame's payload", frame.bytes()});
+  }
+  FrameChecksum sum(head);
+  frame.for_each(kFrameHeaderBytes, kFrameHeaderBytes + payload_bytes,
+                 [&](std::span<const std::byte> part) {
+                   sum.add(part);
+                   return true;
+                 });
+  const auto checked = sum.check(head);
+  if (!checked) refuse_frame(rank_behind(), checked.error());
 }
 
 void PlainRingExchange::send_values(Stop& stop) {
@@ -218,7 +233,7 @@ void PlainRingExchange::send_values(Stop& stop) {
 void PlainRingExchange::add_values(Stop& stop, std::span<std::byte> frame) {
   const Segment& segment = segment_of(stop);
   const bool is_last = stop.hop.kind == RingHop::Kind::last_sum;
-  const Head came = open_head(stop, (rank() + ranks() - 1) % ranks(), frame);
+  const Head came = open_head(stop, rank_behind(), frame, frame.first(stop.head.size()));
   {
     const StopWatch watch(report().phases.decode_seconds);
     const double weight = double{call().weight} + double{came.weight};
@@ -227,7 +242,8 @@ void PlainRingExchange::add_values(Stop& stop, std::span<std::byte> frame) {
     FrameChecksum in(frame), out(stop.head);
     in.add(frame.subspan(kFrameHeaderBytes, parcel_head_bytes(segment.piece_count)));
     out.add(stop.head.subspan(kFrameHeaderBytes));
-    std::span<float> sums = as_floats(frame.subspan(stop.head.size()));
+    std::span<float> sums =
+        as_floats(frame.subspan(stop.head.size(), segment.elements * sizeof(float)));
     std::uint32_t largest = 0;
     const auto& [first, count] = stretches_[stop.hop.segment];
     for (std::size_t i = first; i < first + count; ++i) {
@@ -245,7 +261,7 @@ void PlainRingExchange::add_values(Stop& stop, std::span<std::byte> frame) {
       }
     }
     const auto checked = in.check(frame);
-    if (!checked) refuse_frame((rank() + ranks() - 1) % ranks(), checked.error());
+    if (!checked) refuse_frame(rank_behind(), checked.error());
     const bool is_poison = is_last && !came.poison && !kernel::is_finite_magnitude(largest);
     if (is_poison) {  // the checksum covers the flag
       write_head(stop, true, static_cast<float>(weight), stop.head);
@@ -258,7 +274,7 @@ void PlainRingExchange::add_values(Stop& stop, std::span<std::byte> frame) {
   }
   report().traffic.message_bytes += frame_bytes(segment);
   report().traffic.bytes_sent += frame_bytes(segment);
-  stop.sum = frame.subspan(stop.head.size());
+  stop.sum = frame.subspan(stop.head.size(), segment.elements * sizeof(float));
   stop.sender->start(stop.head.size(),
                      is_last ? stretches_of(stop, means_out_) : std::span(&stop.sum, 1));
 }
@@ -270,14 +286,11 @@ bool PlainRingExchange::take_mean() {
   if (stop.hop.goes && added_ < sums_.size()) return false;
   if (!stop.receiver->done()) return false;
   ++taken_;
-  const Head came = open_head(stop, stop.hop.owner, stop.head);
+  const MessageRoom frame(stop.head, stretches_of(stop, means_in_));
+  const Head came = open_head(stop, stop.hop.owner, frame, stop.head);
   {
     const StopWatch watch(report().phases.decode_seconds);
-    FrameChecksum sum(stop.head);
-    sum.add(stop.head.subspan(kFrameHeaderBytes));
-    for (const auto& part : stretches_of(stop, means_out_)) sum.add(part);
-    const auto checked = sum.check(stop.head);
-    if (!checked) refuse_frame((rank() + ranks() - 1) % ranks(), checked.error());
+    check_sum(frame, stop.head, payload_bytes(segment_of(stop)));
   }
   report().poisoned = report().poisoned || came.poison;
   if (stop.hop.goes) {

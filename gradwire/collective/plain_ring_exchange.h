@@ -46,12 +46,17 @@ class PlainRingExchange final : public ExchangeBase {
   void send_values(Stop& stop);
   void add_values(Stop& stop, std::span<std::byte> frame);
   void write_head(const Stop& stop, bool poison, float weight, std::span<std::byte> head) const;
-  // The poison and the weight of a frame from the neighbour behind, whose head is looked at.
+  // What the head of a frame from the neighbour behind says. Anything else than expected ends
+  // everything; whether the floats are damaged is left to check_sum().
   struct Head {
     bool poison = false;
     float weight = 0;
   };
-  Head open_head(const Stop& stop, std::size_t sender, std::span<const std::byte> head);
+  Head open_head(const Stop& stop, std::size_t sender, const MessageRoom& frame,
+                 std::span<const std::byte> head);
+  void check_sum(const MessageRoom& frame, std::span<const std::byte> head,
+                 std::size_t payload_bytes);
+  std::size_t rank_behind() const { return (rank() + ranks() - 1) % ranks(); }
 
   const FrameKind& kind_of(const Stop& stop) const {
     const RingHop::Kind kind = stop.hop.kind;

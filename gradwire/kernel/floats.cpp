@@ -61,9 +61,9 @@ std::uint32_t add_scaled(std::span<const float> sum, std::span<const float> sour
     hn::StoreU(x, d, target.data() + i);
     largest = hn::Max(largest, hn::And(hn::BitCast(bits, x), hn::Set(bits, kMagnitudeBits)));
   }
-  return HWY_MAX(
-      hn::GetLane(hn::MaxOfLanes(bits, largest)),
-      scalar::add_scaled(sum.subspan(i), source.subspan(i), weight, factor, target.subspan(i)));
+  const std::uint32_t rest =
+      scalar::add_scaled(sum.subspan(i), source.subspan(i), weight, factor, target.subspan(i));
+  return HWY_MAX(hn::GetLane(hn::MaxOfLanes(bits, largest)), rest);
 }
 
 #endif  // HWY_TARGET
