@@ -86,7 +86,7 @@ class Session {
     const std::uint64_t step = progress_.step;
     const bool evaluates =
         step == options_.steps || (options_.is_evaluated && options_.is_evaluated(step));
-    const bool saves = is_due(step, options_.checkpoint_every);
+    const bool saves = is_due(method_.traits(), step, options_.checkpoint_every);
     if (!evaluates && !saves && step < next_meeting_) return;
     const double seconds = std::chrono::duration<double>(Clock::now() - last_meeting_).count();
     const std::string what = "the model after step " + std::to_string(step);

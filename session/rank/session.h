@@ -82,5 +82,10 @@ RunResult run_session(Communicator& communicator, Method& method, Trainee& train
 inline bool is_due(std::uint64_t step, std::uint64_t every) {
   return every > 0 && step % every == 0;
 }
+// The same where ranks differ between exchanges: what falls due waits for the end of the round.
+inline bool is_due(const MethodTraits& traits, std::uint64_t step, std::uint64_t every) {
+  if (step <= traits.after || traits.every == 1) return is_due(step, every);
+  return every > 0 && traits.is_round_end(step) && step / every > (step - traits.every) / every;
+}
 
 }  // namespace gradwire::session
