@@ -23,12 +23,12 @@ std::span<const MethodPreset> method_presets() {
       {"ef_signsgd", "ef(sign)",
        MethodExample{"ef_signsgd", 1, 1, "", topologies_with_messages(), "stands for ef(sign)"}},
       {"local_sgd", "local(none, every=10)",
-       MethodExample{"local_sgd", 1, 0, "", any_topology(), "stands for local(none, every=10)"}},
+       MethodExample{"local_sgd", 2, 0, "", any_topology(), "stands for local(none, every=10)"}},
       {"diloco", "local(none, every=500, outer=nesterov(0.7, 0.9))",
-       MethodExample{"diloco", 2, 0, "", any_topology(),
+       MethodExample{"diloco", 3, 0, "", any_topology(),
                      "stands for local(none, every=500, outer=nesterov(0.7, 0.9))"}},
       {"sparseloco", "local(topk(1%, chunk=4096) | twobit, every=30, memory=0.95)",
-       MethodExample{"sparseloco", 2, 1, "", topologies_with_messages(),
+       MethodExample{"sparseloco", 3, 1, "", topologies_with_messages(),
                      "stands for local(topk(1%, chunk=4096) | twobit, every=30, memory=0.95)"}},
   };
   return presets;

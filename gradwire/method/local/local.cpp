@@ -62,7 +62,7 @@ class Local final : public Method {
 
   const std::string& spec() const override { return local_.spec; }
   MethodTraits traits() const override { return traits_of(local_); }
-  Topology topology() const override { return dense_->topology(); }
+  Topology topology() const override { return fragments_.front()->exchange().topology(); }
 
   Input input(std::uint64_t step) const override {
     return step < local_.schedule.after ? Input::gradients : Input::parameters;
@@ -317,7 +317,7 @@ ParsedMethod read_local(MethodReader& reader) {
 MethodEntry local_method() {
   return {.name = "local",
           .read = read_local,
-          .examples = {{"local(topk(1%, chunk=4096) | twobit, every=30)", 2, 1, "",
+          .examples = {{"local(topk(1%, chunk=4096) | twobit, every=30)", 3, 1, "",
                         topologies_with_messages(),
                         "workers take steps of their own; how far they moved is averaged every 30 "
                         "steps"}}};
