@@ -26,9 +26,14 @@ namespace gradwire {
 namespace {
 
 // Fragments of about the same size: each tensor, the largest first, goes to the smallest one. So
-// neighbouring layers are apart, and no fragment has the biases alone. Some may have no tensors.
+// neighbouring layers are apart, and no fragment has the biases alone.
 std::vector<std::vector<std::size_t>> cut(const std::vector<MethodTensor>& tensors,
-                                          std::size_t fragments) {
+                                          const LocalOptions& local) {
+  const std::size_t fragments = local.schedule.fragments;
+  if (fragments > tensors.size()) {
+    throw Error(local.spec + " cuts a model of " + std::to_string(tensors.size()) +
+                " tensors into more fragments than that: take fewer");
+  }
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater<>(),
@@ -112,7 +117,7 @@ Local::Local(Communicator& communicator, std::vector<MethodTensor> tensors,
       model_("model", Sharing::replicated, tensors_, MemoryUnit::parameter),
       parameters_(tensors_.size()) {
   std::size_t number = 0;
-  for (auto& which : cut(tensors_, local.schedule.fragments)) {
+  for (auto& which : cut(tensors_, local)) {
     fragments_.push_back(std::make_unique<Fragment>("fragment " + std::to_string(number++) + ": ",
                                                     std::move(which), tensors_, communicator,
                                                     local.inner, options));
@@ -305,6 +310,7 @@ ParsedMethod read_local(MethodReader& reader) {
           .up = options.inner.up,
           .down = options.inner.down,
           .factor_rank = options.inner.factor_rank,
+          .exchanged_by = options.inner.spec,
           .note = options.inner.note != nullptr ? options.inner.note : &local_note_kind(),
           .make = [options](Communicator& communicator, std::vector<MethodTensor> tensors,
                             const MethodOptions& method) {

@@ -356,6 +356,37 @@ TEST(LocalThreads, FragmentsOfSeveralTensorsReachTheSameModel) {
   }
 }
 
+// Methods that plan or average twice, with layers that are large enough for them.
+TEST(LocalThreads, OtherMethodsAverageInside) {
+  const std::vector<MethodTensor> tensors = {{"a", {64, 64}}, {"b", {96, 64}}, {"c", {64}}};
+  for (const char* spec : {"local(lgreco(qsgd, warmup=2, period=4, window=2), every=2)",
+                           "local(powersgd(rank=2), every=2)", "local(ef21(topk(10%)), every=2)",
+                           "local(diana(natural), every=2)"}) {
+    run_communicators(2, [&](Communicator& communicator) {
+      const auto method = make_method(communicator, tensors, spec, {});
+      std::vector<Model> x;
+      for (const MethodTensor& tensor : tensors) x.emplace_back(tensor.elements(), 1.0F);
+      double first = 0, last = 0;
+      for (std::uint64_t step = 0; step < 60; ++step) {
+        std::vector<std::span<const float>> before(x.begin(), x.end());
+        method->begin({.step = step, .parameters = before, .is_last = step == 59});
+        last = 0;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          for (std::size_t j = 0; j < x[i].size(); ++j) {
+            const auto to = static_cast<float>(std::sin(static_cast<double>(j + 3 * i)));
+            last += std::pow(double{x[i][j] - to}, 2);
+            x[i][j] -= 0.1F * (x[i][j] - to);
+          }
+        }
+        if (step == 0) first = last;
+        for (std::size_t i = 0; i < x.size(); ++i) method->submit(i, x[i]);
+        EXPECT_EQ(method->finish().poisoned, 0u);
+      }
+      EXPECT_LT(last, 0.05 * first) << spec;
+    });
+  }
+}
+
 // --- Bad values ---
 
 TEST(LocalThreads, OneBadWorkerCostsItsOwnRoundAlone) {
