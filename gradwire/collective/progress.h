@@ -95,6 +95,10 @@ class Communicator::Impl {
   void start_threads(std::size_t count) { threads_ = std::make_unique<PieceThreads>(count); }
   PieceThreads& threads() { return *threads_; }
 
+  // The rates of all ranks' links, where they are known. Set once, as start_threads().
+  void set_links(std::vector<LinkRate> rates) { rates_ = std::move(rates); }
+  std::span<const LinkRate> links() const { return rates_; }
+
   const Transport& transport() const { return *transport_; }
   std::uint64_t run() const { return run_; }
 
@@ -120,6 +124,7 @@ class Communicator::Impl {
   PeerLinks links_;
   std::uint32_t exchanges_ = 0;
   std::unique_ptr<PieceThreads> threads_;
+  std::vector<LinkRate> rates_;
 
   std::mutex mutex_;
   std::condition_variable wake_;  // the progress thread

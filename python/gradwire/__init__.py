@@ -4,8 +4,9 @@
     hook = gradwire.attach(ddp_model, "ef(topk(1%) | natural)")
 
 From then on the gradients of a ``DistributedDataParallel`` model travel as small, checked,
-compressed frames. Methods that look at the model itself have :class:`LazyStep`; arrays of numpy have
-:func:`encode` and :func:`decode`. docs/pytorch.md is the manual.
+compressed frames. Methods that look at the model itself have :class:`LazyStep`; with ``local(...)``
+every rank takes steps of its own (:class:`LocalSteps`); arrays of numpy have :func:`encode` and
+:func:`decode`. docs/pytorch.md is the manual.
 """
 
 try:
@@ -22,6 +23,7 @@ from .arrays import codecs, decode, encode, methods
 from .errors import Error, FileError, PeerError, SpecError, StartError
 from .hook import Hook
 from .lazy import LazyStep
+from .local import LocalSteps
 from .state import reshare
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "FileError",
     "Hook",
     "LazyStep",
+    "LocalSteps",
     "PeerError",
     "SpecError",
     "StartError",

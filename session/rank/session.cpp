@@ -86,7 +86,7 @@ class Session {
     const std::uint64_t step = progress_.step;
     const bool evaluates =
         step == options_.steps || (options_.is_evaluated && options_.is_evaluated(step));
-    const bool saves = is_due(step, options_.checkpoint_every);
+    const bool saves = is_due(method_.traits(), step, options_.checkpoint_every);
     if (!evaluates && !saves && step < next_meeting_) return;
     const double seconds = std::chrono::duration<double>(Clock::now() - last_meeting_).count();
     const std::string what = "the model after step " + std::to_string(step);
@@ -136,9 +136,11 @@ class Session {
                   .steps = recent};
     for (; counted_ < steps.size(); ++counted_) {
       bytes_up_ += steps[counted_].traffic.bytes_sent;
+      quiet_steps_ += steps[counted_].traffic.bytes_sent == 0 ? 1 : 0;
       if (counted_ >= resumed_from_) add_line(steps[counted_], report.notes);
     }
     report.bytes_up = bytes_up_;
+    report.quiet_steps = quiet_steps_;
     options_.on_report(report);
   }
 
@@ -155,6 +157,7 @@ class Session {
   std::uint64_t met_at_ = 0;        // at which step
   Clock::time_point last_meeting_;
   std::uint64_t bytes_up_ = 0;  // of the steps that were counted
+  std::uint64_t quiet_steps_ = 0;
   std::size_t counted_ = 0;
 };
 
