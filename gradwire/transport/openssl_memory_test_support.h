@@ -3,12 +3,10 @@
 // allocation_test_support.h. Where a sanitizer counts, OpenSSL keeps its own allocator.
 #pragma once
 
-#include <malloc.h>
 #include <openssl/crypto.h>
 
 #include <atomic>
 #include <cstddef>
-#include <cstdlib>
 
 #include "gradwire/core/allocation_test_support.h"
 
@@ -23,7 +21,10 @@ struct OpenSslMemory {
 }  // namespace
 
 #if !GW_ALLOCATOR_IS_TAKEN
-extern "C" void __libc_free(void* memory);
+extern "C" {
+void __libc_free(void* memory);
+std::size_t malloc_usable_size(void* memory);
+}
 
 namespace {
 
