@@ -106,11 +106,11 @@ std::uint64_t replica_hash(Learner& learner) {
 }
 
 Json save_learner(const std::filesystem::path& directory, std::size_t rank, std::size_t ranks,
-                  Learner& learner) {
+                  bool leads_disk, Learner& learner) {
   if (!learner.model().statistics().empty()) {
     write_state(directory / statistics_file(rank, ranks), statistics_state(learner, rank, ranks));
   }
-  if (rank == 0) write_state(directory / kModel, model_state(learner));
+  if (leads_disk) write_state(directory / kModel, model_state(learner));
   return {{"optimiser_steps", learner.optimiser().steps()},
           {"moved_squared", learner.moved_squared()},
           {"replica_hash", record::hash_text(replica_hash(learner))}};
