@@ -112,11 +112,11 @@ std::uint64_t replica_hash(Learner& learner) {
 }
 
 Json save_learner(const std::filesystem::path& directory, std::size_t rank, std::size_t ranks,
-                  Learner& learner) {
+                  bool leads_disk, Learner& learner) {
   if (!learner.model().statistics().empty()) {
     write_state(directory / statistics_file(rank, ranks), statistics_state(learner, rank, ranks));
   }
-  if (rank == 0 || learner.is_local()) {
+  if (leads_disk || learner.is_local()) {
     write_state(directory / model_file(learner, rank, ranks), model_state(learner));
   }
   return {{"optimiser_steps", learner.optimiser().steps()},
