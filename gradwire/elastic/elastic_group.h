@@ -6,12 +6,12 @@
 //
 //   ElasticGroup group(tensors, "ef(topk(1%) | natural)", options, callbacks);
 //   while (const auto turn = group.next()) {
-//     if (turn->step > last_step) break;                 // all members stop at the same step
 //     const Batch batch = share_of(turn->step, turn->share, turn->shares);
-//     compute_gradients(batch, gradients);               // zeros if there is no share
-//     group.step(gradients, {.samples = batch.size(), .learning_rate = 0.1});
+//     compute_gradients(batch, gradients);  // zeros if there is no share
+//     group.step(gradients, {.samples = batch.size(),
+//                            .learning_rate = 0.1,
+//                            .is_last = turn->step == last_step});  // all members stop there
 //   }
-//   group.leave();
 //
 // The update is applied by ElasticCallbacks::apply, and nowhere else: a newcomer catches up by
 // applying the updates of steps that it was not part of.
@@ -150,6 +150,7 @@ struct ElasticTurn {
 struct ElasticStep {
   std::size_t samples = 0;  // that the gradients are the mean over
   double learning_rate = 1;
+  bool is_last = false;  // as leave() before the step
 };
 
 struct ElasticReport {
@@ -198,9 +199,6 @@ class ElasticGroup {
   // Leaves at the end of the step under way, in order: next() and step() return nothing then. Any
   // thread. Returns at once.
   void leave() noexcept;
-
-  // Leaves and waits for it, at most the time of `silence`.
-  ElasticEnd leave_and_wait();
 
   // Once next() or step() has returned nothing.
   const std::optional<ElasticEnd>& end() const;

@@ -10,6 +10,7 @@ using Arguments = std::span<const std::string>;
 
 // Runs exchanges until something goes wrong, or as many as it is told; fault_command.cpp has the
 // options.
+int elastic_command(Arguments arguments);
 int fault_command(Arguments arguments);
 
 // [--quick | --full]: runs the cases of identity.h. Rank 0 prints a line for each.
