@@ -214,6 +214,7 @@ class ElasticGroup::Impl final : public CommitGate {
                          .outputs = outputs,
                          .is_poisoned = is_poisoned,
                          .is_average = is_average,
+                         .view = world.number,
                          .members = world.members.size(),
                          .shares = last_world_.members.size(),
                          .is_replay = is_replay};

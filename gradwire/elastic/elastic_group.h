@@ -110,7 +110,8 @@ struct ElasticUpdate {
   bool is_poisoned = false;
   bool is_average = false;  // average() was called, not step()
 
-  std::size_t members = 1;  // that exchanged it
+  std::uint64_t view = 0;   // in which it was exchanged
+  std::size_t members = 1;  // of that view
   // The batch was dealt out in this many shares. Those of lost members do not contribute: their
   // samples are still to be learned from.
   std::size_t shares = 1;

@@ -1,13 +1,14 @@
 // ranks elastic [name=value...]: a process of an elastic run, for tests. It trains a small model
 // with made-up gradients, and writes a line for everything that happens:
-//   listening ADDRESS
-//   begin STEP
-//   commit STEP hash=HEX members=N shares=N lost=1,2 attempts=N ms=T replay=0|1
-//   view NUMBER members=N seconds=S
-//   end REASON settled=STEP
-// T are milliseconds of the system's monotonic clock, which all processes share.
+//   listening ADDRESS id=HEX
+//   commit STEP hash=HEX view=N members=N shares=N lost=1,2 ms=T replay=0|1
+//   view NUMBER members=N seconds=S departed=HEX,HEX
+//   end REASON settled=STEP committed=STEP hash=HEX
+// T are milliseconds of the system's monotonic clock, which all processes share. tools/storm reads
+// these lines.
 #include <signal.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -51,6 +52,13 @@ long milliseconds_now() {
       .count();
 }
 
+std::string hex(const membership::MemberId& id) {
+  char text[33];
+  std::snprintf(text, sizeof text, "%016lx%016lx", static_cast<unsigned long>(id.high),
+                static_cast<unsigned long>(id.low));
+  return text;
+}
+
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
   for (std::size_t at = 0; at < text.size();) {
@@ -64,7 +72,7 @@ std::vector<std::string> split(const std::string& text) {
 // A model and its gradients. A sample's gradient pulls the parameters towards a point of its own.
 class Model {
  public:
-  explicit Model(std::size_t elements) : parameters_{{}, {}} {
+  explicit Model(std::size_t elements) {
     tensors = {{"weights", {elements}}, {"bias", {37}}};
     for (std::size_t t = 0; t < 2; ++t) {
       parameters_[t].resize(tensors[t].elements());
@@ -80,8 +88,8 @@ class Model {
       for (std::size_t s = 0; s < samples; ++s) {
         for (std::size_t i = 0; i < gradient.size(); ++i) {
           const auto noise = static_cast<float>((first_sample + s) * 31 % 17) - 8;
-          gradient[i] += (parameters_[t][i] - static_cast<float>(i % 7) + noise) /
-                         static_cast<float>(samples);
+          gradient[i] +=
+              (parameters_[t][i] - static_cast<float>(i % 7) + noise) / static_cast<float>(samples);
         }
       }
     }
@@ -156,8 +164,13 @@ int elastic_command(Arguments arguments) {
   options.buffers = {{"mean", {3}}};
   options.on_event = [](const ElasticEvent& event) {
     if (event.kind == ElasticEvent::Kind::view) {
-      say("view %lu members=%zu seconds=%.3f %s\n", static_cast<unsigned long>(event.view.number),
-          event.view.members.size(), event.change_seconds.count(), event.text.c_str());
+      std::string departed;
+      for (const membership::Departed& one : event.departed) {
+        departed += (departed.empty() ? "" : ",") + hex(one.id);
+      }
+      say("view %lu members=%zu seconds=%.3f departed=%s\n",
+          static_cast<unsigned long>(event.view.number), event.view.members.size(),
+          event.change_seconds.count(), departed.c_str());
     } else {
       say("event %s\n", event.text.c_str());
     }
@@ -171,16 +184,17 @@ int elastic_command(Arguments arguments) {
     for (const std::size_t share : update.lost_shares) {
       lost += (lost.empty() ? "" : ",") + std::to_string(share);
     }
-    say("commit %lu hash=%016lx members=%zu shares=%zu lost=%s ms=%ld replay=%d\n",
+    say("commit %lu hash=%016lx view=%lu members=%zu shares=%zu lost=%s ms=%ld replay=%d\n",
         static_cast<unsigned long>(update.step), static_cast<unsigned long>(model.hash()),
-        update.members, update.shares, lost.c_str(), milliseconds_now(), update.is_replay ? 1 : 0);
+        static_cast<unsigned long>(update.view), update.members, update.shares, lost.c_str(),
+        milliseconds_now(), update.is_replay ? 1 : 0);
   };
   callbacks.save = [&] { return model.save(); };
   callbacks.load = [&](std::span<const std::byte> bytes) { model.load(bytes); };
   callbacks.hash = [&](std::uint64_t) { return model.hash(); };
 
   ElasticGroup group(model.tensors, settings.text("spec", "ef(topk(5%))"), options, callbacks);
-  say("listening %s\n", group.address().c_str());
+  say("listening %s id=%s\n", group.address().c_str(), hex(group.self().id).c_str());
   const std::uint64_t average_every = settings.number("average", 0);
   while (const auto turn = group.next()) {
     if (wants_to_leave.exchange(false)) group.leave();
