@@ -26,6 +26,11 @@ GatherExchange::GatherExchange(Communicator::Impl& communicator, ExchangeSetup g
 }
 
 void GatherExchange::exchange(PeerLinks& links) {
+  if (is_replay()) {
+    take_results();
+    return commit_all();
+  }
+  if (method().gate != nullptr) return exchange_gated();
   encoded_ = added_ = zeroed_ = 0;
   for (const auto& inbox : inboxes_) {
     if (inbox) inbox->expect(frames_.size());
@@ -49,6 +54,61 @@ void GatherExchange::exchange(PeerLinks& links) {
   }
 }
 
+void GatherExchange::exchange_gated() {
+  encoded_ = 0;
+  came_frames_.assign(ranks(), {});
+  for (const auto& inbox : inboxes_) {
+    if (inbox) inbox->expect(frames_.size());
+  }
+  measure_values();
+  while (encoded_ < frames_.size()) {
+    encode_next();
+    take_gated();
+  }
+  method().gate->on_result(rank(), came_frames_[rank()]);
+  while (!std::ranges::all_of(inboxes_, [](const auto& i) { return !i || i->is_empty(); })) {
+    if (take_gated()) continue;
+    const auto late = std::ranges::find_if(
+        inboxes_, [](const auto& i) { return i && !i->is_empty() && !i->is_ready(); });
+    if (late != inboxes_.end()) (*late)->await(links().presence);
+  }
+  method().gate->await_commit();
+  commit_all();
+  for (const auto& senders : senders_) {
+    for (const auto& sender : senders) links().presence.await(*sender);
+  }
+}
+
+bool GatherExchange::take_gated() {
+  bool has_taken = false;
+  for (std::size_t peer = 0; peer < ranks(); ++peer) {
+    Inbox* const inbox = inboxes_[peer].get();
+    while (inbox != nullptr && inbox->is_ready()) {
+      const std::size_t index = inbox->taken();
+      const Incoming incoming = open_front(*inbox, up_kind(), layout().segments[index], peer);
+      parcels_of(index)[peer] = incoming.parcel;
+      came_frames_[peer].push_back(incoming.frame);
+      report().poisoned = report().poisoned || incoming.poison;
+      inbox->pop();
+      if (inbox->is_empty()) method().gate->on_result(peer, came_frames_[peer]);
+      has_taken = true;
+    }
+  }
+  return has_taken;
+}
+
+void GatherExchange::take_results() {
+  for (std::size_t peer = 0; peer < ranks(); ++peer) {
+    std::span<const std::byte> rest = method().replay[peer];
+    for (std::size_t i = 0; i < layout().segments.size(); ++i) {
+      const Incoming incoming = open_result(rest, up_kind(), layout().segments[i], peer);
+      parcels_of(i)[peer] = incoming.parcel;
+      report().poisoned = report().poisoned || incoming.poison;
+      rest = rest.subspan(incoming.frame.size());
+    }
+  }
+}
+
 void GatherExchange::encode_next() {
   const Segment& segment = layout().segments[encoded_];
   const std::span<std::byte> memory = frames_.room(encoded_);
@@ -57,10 +117,14 @@ void GatherExchange::encode_next() {
     written = encode_up(segment, memory);
     report().poisoned = report().poisoned || !written.finite;
   }
-  if (ranks() > 1) {
+  if (ranks() > 1 || method().gate != nullptr) {
     const auto frame = method().is_repeat
                            ? seal_repeat(up_kind(), segment, memory)
                            : seal(up_kind(), segment, !written.finite, written.parcel, memory);
+    if (method().gate != nullptr) {
+      came_frames_[rank()].push_back(frame);
+      parcels_of(encoded_)[rank()] = open_own(written, segment);
+    }
     for (const auto& senders : senders_) {
       if (!senders.empty()) send(*senders[encoded_], frame);
     }
@@ -118,10 +182,10 @@ void GatherExchange::commit_all() {
   for (std::size_t index = 0; index < layout().segments.size(); ++index) {
     const Segment& segment = layout().segments[index];
     weigh(segment, parcels_of(index));
-    ParcelReader own = method().is_repeat ? ParcelReader() : open_own(written_[index], segment);
+    ParcelReader own = sends_nothing() ? ParcelReader() : open_own(written_[index], segment);
     commit_segment(
         segment,
-        [&](const Piece&) { return method().is_repeat ? SentPayload() : SentPayload(own.next()); },
+        [&](const Piece&) { return sends_nothing() ? SentPayload() : SentPayload(own.next()); },
         [&](const Piece& piece, std::size_t i, PieceMemory& memory, std::span<float> mean,
             float scale) { return average(piece, i, memory, mean, scale); });
   }

@@ -21,6 +21,10 @@ class GatherExchange final : public ExchangeBase {
   void await_next();
   bool zero_next();
   void add_up(const Segment& segment, std::size_t index);
+  // With a gate, each rank's message is taken as it comes.
+  void exchange_gated();
+  bool take_gated();
+  void take_results();
   void commit_all();
 
   // Frames stay in their rooms until the port has taken them.
@@ -34,6 +38,7 @@ class GatherExchange final : public ExchangeBase {
   std::vector<std::vector<std::unique_ptr<Sender>>> senders_;  // by rank, by segment
   std::vector<std::unique_ptr<Inbox>> inboxes_;                // by rank; null for itself
   std::vector<ParcelReader> parcels_;  // by rank; with a port, by segment and rank
+  std::vector<std::vector<std::span<const std::byte>>> came_frames_;  // with a gate, by rank
   std::size_t encoded_ = 0;
   std::size_t added_ = 0;
   std::size_t zeroed_ = 0;  // segments whose means have been zeroed ahead

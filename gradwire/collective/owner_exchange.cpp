@@ -51,7 +51,8 @@ OwnerExchange::OwnerExchange(Communicator::Impl& communicator, ExchangeSetup giv
       sent_down_(own_chunk().segment_count),
       down_senders_(ranks()),
       down_inboxes_(ranks()),
-      came_down_(setup().is_ported ? layout().segments.size() : 0) {
+      came_down_(setup().is_ported ? layout().segments.size() : 0),
+      came_frames_(came_down_.size()) {
   keep_uploads(own_segments());
   const auto up_bytes = [this](const Segment& s) { return up_frame_bytes_max(s); };
   const auto down_bytes = [this](const Segment& s) { return down_frame_bytes_max(s); };
@@ -92,6 +93,10 @@ std::size_t OwnerExchange::down_bytes_max(const Piece& piece) const {
 }
 
 void OwnerExchange::exchange(PeerLinks& links) {
+  if (is_replay()) {
+    take_results();
+    return commit_all();
+  }
   begin();
   while (!is_finished()) {
     const bool has_encoded = encode_next();
@@ -103,6 +108,7 @@ void OwnerExchange::exchange(PeerLinks& links) {
       await_next();
     }
   }
+  if (method().gate != nullptr) method().gate->await_commit();
   settle();
   settle_uploads();
   if (setup().is_ported) commit_all();
@@ -115,6 +121,7 @@ void OwnerExchange::begin() {
   for (std::size_t peer = 0; peer < ranks(); ++peer) {
     if (up_inboxes_[peer]) up_inboxes_[peer]->expect(own_chunk().segment_count);
     if (down_inboxes_[peer]) down_inboxes_[peer]->expect(layout().chunks[peer].segment_count);
+    if (layout().chunks[peer].segment_count == 0) tell_result(peer);
   }
   measure_values();
   if (!downs().needs_whole_tensor()) measure_parts();
@@ -171,6 +178,7 @@ bool OwnerExchange::reduce_next() {
     measure_parts();
     for (std::size_t i = 0; i < reduced_; ++i) send_down(i);
   }
+  if (reduced_ == own_chunk().segment_count) tell_result(rank());
   return true;
 }
 
@@ -279,8 +287,9 @@ void OwnerExchange::send_down(std::size_t index) {
       });
   const bool poison = poisoned_[index] || !written.finite;
   report().poisoned = report().poisoned || poison;
-  if (ranks() == 1) return;
+  if (ranks() == 1 && method().gate == nullptr) return;
   const auto frame = seal(down_kind_, segment, poison, written.parcel, memory);
+  if (setup().is_ported) came_frames_[own_chunk().first_segment + index] = frame;
   for (auto& senders : down_senders_) {
     if (!senders.empty()) send(*senders[index], frame);
   }
@@ -316,12 +325,14 @@ bool OwnerExchange::decode_next() {
     const Incoming incoming = open_front(*inbox, down_kind_, segment, peer);
     if (setup().is_ported) {
       came_down_[layout().chunks[peer].first_segment + inbox->taken()] = incoming.parcel;
+      came_frames_[layout().chunks[peer].first_segment + inbox->taken()] = incoming.frame;
     } else {
       decode_into_means(down_kind_, segment, incoming.parcel, peer,
                         is_zero_[layout().chunks[peer].first_segment + inbox->taken()] != 0);
     }
     report().poisoned = report().poisoned || incoming.poison;
     inbox->pop();
+    if (inbox->is_empty()) tell_result(peer);
     has_decoded = true;
   }
   return has_decoded;
@@ -366,6 +377,27 @@ void OwnerExchange::await_next() {
   }
 }
 
+void OwnerExchange::tell_result(std::size_t owner) {
+  if (method().gate == nullptr) return;
+  const Chunk& chunk = layout().chunks[owner];
+  method().gate->on_result(
+      owner, std::span(came_frames_).subspan(chunk.first_segment, chunk.segment_count));
+}
+
+void OwnerExchange::take_results() {
+  for (std::size_t owner = 0; owner < ranks(); ++owner) {
+    std::span<const std::byte> rest = method().replay[owner];
+    const Chunk& chunk = layout().chunks[owner];
+    for (std::size_t i = 0; i < chunk.segment_count; ++i) {
+      const std::size_t index = chunk.first_segment + i;
+      const Incoming incoming = open_result(rest, down_kind_, layout().segments[index], owner);
+      came_down_[index] = incoming.parcel;
+      report().poisoned = report().poisoned || incoming.poison;
+      rest = rest.subspan(incoming.frame.size());
+    }
+  }
+}
+
 void OwnerExchange::settle() {
   if (method().owner == nullptr) return;
   const StopWatch watch(report().phases.decode_seconds);
@@ -384,7 +416,7 @@ void OwnerExchange::settle() {
 }
 
 void OwnerExchange::commit_all() {
-  for (std::size_t i = 0; i < own_chunk().segment_count; ++i) {
+  for (std::size_t i = 0; i < own_chunk().segment_count && !is_replay(); ++i) {
     came_down_[own_chunk().first_segment + i] = open_own(sent_down_[i], own_segments()[i]);
   }
   std::size_t owner = 0;
@@ -392,15 +424,14 @@ void OwnerExchange::commit_all() {
     while (i >= layout().chunks[owner].first_segment + layout().chunks[owner].segment_count)
       ++owner;
     const Segment& segment = layout().segments[i];
-    const bool sends_nothing = method().is_repeat || !contributes(rank());
-    ParcelReader own = sends_nothing ? ParcelReader() : open_own(written_[i], segment);
+    ParcelReader own = sends_nothing() ? ParcelReader() : open_own(written_[i], segment);
     came_payloads_.clear();
     for (std::size_t p = 0; p < segment.piece_count; ++p) {
       came_payloads_.push_back(came_down_[i].next());
     }
     commit_segment(
         segment,
-        [&](const Piece&) { return sends_nothing ? SentPayload() : SentPayload(own.next()); },
+        [&](const Piece&) { return sends_nothing() ? SentPayload() : SentPayload(own.next()); },
         [&](const Piece& piece, std::size_t p, PieceMemory& memory, std::span<float> mean,
             float scale) {
           const auto decoded = down(piece).decode(came_payloads_[p], mean, memory.workspace);

@@ -32,6 +32,8 @@ class OwnerExchange final : public ExchangeBase {
   void await_next();
   bool zero_next();
   bool is_to_come_down(std::size_t segment) const;
+  void tell_result(std::size_t owner);
+  void take_results();
   void settle();
   void commit_all();
   void await_sends();
@@ -108,6 +110,7 @@ class OwnerExchange final : public ExchangeBase {
   // What it gets from the other owners.
   std::vector<std::unique_ptr<Inbox>> down_inboxes_;       // by rank; null where nothing comes
   std::vector<ParcelReader> came_down_;                    // with a worker's port, by segment
+  std::vector<std::span<const std::byte>> came_frames_;    // the same, whole frames
   std::vector<std::span<const std::byte>> came_payloads_;  // of the segment at hand, by piece
 };
 

@@ -278,6 +278,8 @@ ParsedMethod read_lazy(MethodReader& reader, std::shared_ptr<const Codec> up,
   setup.make_rule = [options](RuleWorkspace& workspace) {
     return std::make_unique<LazyRule>(workspace, options);
   };
+  setup.why_not_repeatable =
+      "its steps use messages of earlier steps again, which a lost rank sent";
   setup.spec = reader.finish();
   return describe_method(setup);
 }
