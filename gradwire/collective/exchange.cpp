@@ -152,14 +152,17 @@ ExchangeSetup make_setup(std::vector<TensorSize> tensors, const ExchangeOptions&
   // Cut where both codecs can be cut, and never in the middle of a cache line.
   constexpr std::size_t kLineElements = 16;
   constexpr std::size_t kPieceElementsMax = std::size_t{1} << 16;
+  // A sum should be in the cache when it is added to.
+  constexpr std::size_t kSumElementsMax = std::size_t{1} << 18;
   const std::size_t buckets = std::lcm(setup.up.bucket_elements(), setup.down.bucket_elements());
   std::vector<std::size_t> sizes;
   for (const TensorSize& tensor : setup.tensors) sizes.push_back(tensor.elements);
-  const std::size_t segment =
-      options.segment_elements_max > 0
-          ? options.segment_elements_max
-          : segment_elements(traits.shares_evenly ? elements / ranks : elements,
-                             method.keeps_uploads);
+  std::size_t segment = options.segment_elements_max;
+  if (segment == 0) {
+    segment =
+        segment_elements(traits.shares_evenly ? elements / ranks : elements, method.keeps_uploads);
+    if (is_summed && options.up->is_plain()) segment = std::min(segment, kSumElementsMax);
+  }
   const std::vector<double> shares = shares_for(setup, links, elements);
   LayoutOptions cut{.ranks = ranks,
                     .shares = shares,
