@@ -4,8 +4,8 @@
 #include <chrono>
 
 #include "gradwire/core/check.h"
-#include "gradwire/core/random.h"
 #include "gradwire/kernel/sums.h"
+#include "train/learn_batch.h"
 
 namespace gradwire::train {
 namespace {
@@ -175,32 +175,10 @@ void Learner::take_own_step(Method& method, std::uint64_t step, const TakeGradie
 }
 
 Score Learner::learn(std::uint64_t step, const Model::Ready& ready) {
-  Score sum;
-  const auto parts = static_cast<std::uint32_t>(task_.options.accumulate);
-  for (std::uint32_t part = 0; part < parts; ++part) {
-    const Score score = learn_part(step, part, part + 1 == parts ? ready : Model::Ready());
-    sum.loss += score.loss;
-    sum.correct += score.correct;
-    sum.count += score.count;
-  }
-  return sum;
-}
-
-Score Learner::learn_part(std::uint64_t step, std::uint32_t part, const Model::Ready& ready) {
-  const std::size_t parts = task_.options.accumulate;
-  const std::size_t first = samples_.size() * part / parts;
-  const std::size_t end = samples_.size() * (part + 1) / parts;
-  const auto rank = static_cast<std::uint32_t>(rank_);
-  const Rng random{.seed = task_.options.seed,
-                   .step = step,
-                   .tensor = Rng::tensor_id("samples") + part,
-                   .rank = rank,
-                   .purpose = Purpose::data};
-  task_.source->fill_train(samples_.subspan(first, end - first), random, batch_);
-  const float share =
-      samples_.empty() ? 0 : static_cast<float>(end - first) / static_cast<float>(samples_.size());
-  return model_->learn(
-      batch_, {.seed = task_.options.seed, .step = step, .rank = rank, .part = part}, share, ready);
+  return learn_batch(
+      *model_, *task_.source, samples_,
+      {.seed = task_.options.seed, .step = step, .rank = rank_, .parts = task_.options.accumulate},
+      batch_, ready);
 }
 
 // The model goes there and comes back.

@@ -50,7 +50,6 @@ class Learner {
                      session::StepDone& done);
   // Adds the gradient of all parts of the step's batch to the model's.
   Score learn(std::uint64_t step, const Model::Ready& ready);
-  Score learn_part(std::uint64_t step, std::uint32_t part, const Model::Ready& ready);
   void find_old_gradient(std::uint64_t step, std::span<const std::span<const float>> at,
                          const TakeGradient& take);
   void move(const MethodTraits& traits, double rate);

@@ -19,7 +19,7 @@ namespace gradwire::train {
 // Writes this rank's files, and returns the fields of the manifest. Rank 0 writes the model. Throws
 // FileError.
 record::Json save_learner(const std::filesystem::path& directory, std::size_t rank,
-                          std::size_t ranks, Learner& learner);
+                          std::size_t ranks, bool leads_disk, Learner& learner);
 
 // Throws FileError for files that are damaged or of another model.
 void load_learner(const std::filesystem::path& directory, const record::Json& manifest,

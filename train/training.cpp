@@ -98,8 +98,9 @@ class Training final : public session::Trainee {
     return *metrics.test_loss < *than.test_loss;
   }
 
-  record::Json save(const std::filesystem::path& directory) override {
-    return save_learner(directory, communicator_.rank(), communicator_.size(), learner_);
+  record::Json save(const std::filesystem::path& directory, bool leads_disk) override {
+    return save_learner(directory, communicator_.rank(), communicator_.size(), leads_disk,
+                        learner_);
   }
 
   void load(const std::filesystem::path& directory, std::uint64_t step,

@@ -28,6 +28,10 @@ std::size_t count_of_share(double share, std::size_t n);
 // Indices have 32 bits. Throws Error.
 void check_length(std::size_t elements, std::string_view stage);
 
+// The kept elements of a tensor that a sparse codec has measured, and their values.
+std::span<const std::uint32_t> kept_indices(const Scale& scale);
+std::span<const float> kept_values(const Scale& scale);
+
 // Resizes without giving memory back, and takes more than asked for: the numbers of candidates vary
 // from call to call, and steady work should not allocate.
 template <class T>

@@ -113,6 +113,8 @@ void ExchangeBase::check_call(const ExchangeCall& call, const MethodCall& method
   };
   GW_CHECK((method.worker != nullptr) == setup_.is_ported);
   GW_CHECK(!method.is_repeat || setup_.keeps_uploads);
+  GW_CHECK(method.gate == nullptr || (setup_.is_ported && !setup_.keeps_uploads));
+  GW_CHECK(method.replay.empty() || (setup_.is_ported && method.replay.size() == ranks_));
   if (contributes(rank_) && !setup_.is_ported) check_spans(call.values, "values");
   check_spans(call.means, "means");
   if (!std::isfinite(call.weight) || call.weight < 0) {
@@ -238,13 +240,31 @@ void ExchangeBase::refuse_frame(std::size_t peer, const DecodeError& error) {
 
 Decoded<Frame> ExchangeBase::checked_frame(Inbox& inbox, const FrameKind& kind,
                                            const Segment& segment, std::size_t sender) {
-  const auto frame = parse_frame(inbox.front());
+  const auto frame = expected_frame(inbox.front(), kind, segment, sender);
   if (!frame) return frame;
-  const auto verified = check_header(frame->header, kind, segment, sender);
-  if (!verified) return Unexpected{verified.error()};
   links_->presence.heard(inbox.peer());
   report_.traffic.bytes_received += frame->bytes();
   return frame;
+}
+
+Decoded<Frame> ExchangeBase::expected_frame(std::span<const std::byte> bytes, const FrameKind& kind,
+                                            const Segment& segment, std::size_t sender) const {
+  const auto frame = parse_frame(bytes);
+  if (!frame) return frame;
+  const auto verified = check_header(frame->header, kind, segment, sender);
+  if (!verified) return Unexpected{verified.error()};
+  return frame;
+}
+
+ExchangeBase::Incoming ExchangeBase::open_result(std::span<const std::byte> bytes,
+                                                 const FrameKind& kind, const Segment& segment,
+                                                 std::size_t sender) {
+  const auto frame = expected_frame(bytes, kind, segment, sender);
+  if (!frame) refuse_frame(sender, frame.error());
+  const auto parcel = ParcelReader::open(frame->payload, segment.piece_count);
+  if (!parcel) refuse_frame(sender, parcel.error());
+  report_.traffic.bytes_received += frame->bytes();
+  return {.parcel = *parcel, .poison = frame->header.poison, .frame = bytes.first(frame->bytes())};
 }
 
 ExchangeBase::Incoming ExchangeBase::open_front(Inbox& inbox, const FrameKind& kind,

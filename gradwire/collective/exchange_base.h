@@ -107,6 +107,8 @@ class ExchangeBase : public MethodExchange, public Job {
   std::size_t rank() const { return rank_; }
   std::size_t ranks() const { return ranks_; }
   bool contributes(std::size_t rank) const { return setup_.dedicated_server != rank; }
+  bool is_replay() const { return !method_.replay.empty(); }
+  bool sends_nothing() const { return method_.is_repeat || is_replay() || !contributes(rank_); }
 
   // With a worker's port, the values are where the gradients are.
   std::span<const float> values(const TensorPiece& piece) const {
@@ -214,6 +216,9 @@ class ExchangeBase : public MethodExchange, public Job {
   // Frames that were passed on have another sender than the peer.
   Incoming open_front(Inbox& inbox, const FrameKind& kind, const Segment& segment,
                       std::size_t sender);
+  // The frame at the front of a rank's result frames, for MethodCall::replay.
+  Incoming open_result(std::span<const std::byte> bytes, const FrameKind& kind,
+                       const Segment& segment, std::size_t sender);
 
   // The same for what a rank sends up, segment `kept_index` of those of which uploads are kept: a
   // frame may say that the last one holds.
@@ -354,6 +359,8 @@ class ExchangeBase : public MethodExchange, public Job {
   Written join_payloads(std::span<std::byte> room, std::size_t pieces, float weight);
   Decoded<Frame> checked_frame(Inbox& inbox, const FrameKind& kind, const Segment& segment,
                                std::size_t sender);
+  Decoded<Frame> expected_frame(std::span<const std::byte> bytes, const FrameKind& kind,
+                                const Segment& segment, std::size_t sender) const;
   std::span<const float> prepared(const TensorPiece& piece, PieceMemory& memory);
 
   void begin(PeerLinks& links) final;

@@ -21,6 +21,11 @@ class GatherExchange final : public ExchangeBase {
   void encode_next();
   bool is_ready();
   void add_up(const Segment& segment, std::size_t index);
+  // With a gate, each rank's message is taken as it comes.
+  Turn advance_gated();
+  bool take_gated();
+  void take_results();
+  Turn commit_turn();
   void commit_next();
   bool has_sent_all();
 
@@ -35,7 +40,9 @@ class GatherExchange final : public ExchangeBase {
   std::vector<std::vector<std::unique_ptr<Sender>>> senders_;  // by rank, by segment
   std::vector<std::unique_ptr<Inbox>> inboxes_;                // by rank; null for itself
   std::vector<ParcelReader> parcels_;  // by rank; with a port, by segment and rank
+  std::vector<std::vector<std::span<const std::byte>>> came_frames_;  // with a gate, by rank
   bool is_measured_ = false;
+  bool is_released_ = false;  // by the gate
   std::size_t encoded_ = 0;
   std::size_t added_ = 0;
   std::size_t committed_ = 0;  // with a port

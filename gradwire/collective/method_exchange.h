@@ -93,6 +93,23 @@ class WorkerPort {
                       std::span<float> result) = 0;
 };
 
+// Holds the results of an exchange back until all ranks are sure to have them, so that a step can
+// be given up and repeated (docs/membership.md). A step's result follows from its result frames:
+// with owners each owner's frames of the mean, in a gather each rank's message. Called on the
+// progress thread.
+class CommitGate {
+ public:
+  virtual ~CommitGate() = default;
+
+  // All result frames of a rank are here, this one's too. They have been checked.
+  virtual void on_result(std::size_t rank, std::span<const std::span<const std::byte>> frames) = 0;
+
+  // All ranks' result frames are here: waits for the decision. Returning means that memories and
+  // results are written. Throws to give the exchange up, which changes nothing but the memory of
+  // the gradients.
+  virtual void await_commit() = 0;
+};
+
 struct MethodExchangeOptions {
   // A codec for each tensor, for uplink and downlink, instead of ExchangeOptions::up and ::down.
   // Not on topologies that pass sums.
@@ -112,6 +129,12 @@ struct MethodCall {
 
   // This rank reuses its last message; uploads must be kept. prepare() is not called.
   bool is_repeat = false;
+
+  CommitGate* gate = nullptr;  // only ported exchanges of scatter, server and gather
+
+  // The result frames of each rank, one behind the other, of an exchange that this rank was not
+  // part of. Nothing is sent: the port gets no message of its own, and commits the mean.
+  std::span<const std::vector<std::byte>> replay = {};
 };
 
 class MethodExchange : public Exchange {

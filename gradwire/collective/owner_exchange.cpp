@@ -51,7 +51,8 @@ OwnerExchange::OwnerExchange(Communicator::Impl& communicator, ExchangeSetup giv
       sent_down_(own_chunk().segment_count),
       down_senders_(ranks()),
       down_inboxes_(ranks()),
-      came_down_(setup().is_ported ? layout().segments.size() : 0) {
+      came_down_(setup().is_ported ? layout().segments.size() : 0),
+      came_frames_(came_down_.size()) {
   keep_uploads(own_segments());
   const auto up_bytes = [this](const Segment& s) { return up_frame_bytes_max(s); };
   const auto down_bytes = [this](const Segment& s) { return down_frame_bytes_max(s); };
@@ -91,6 +92,7 @@ std::size_t OwnerExchange::down_bytes_max(const Piece& piece) const {
 }
 
 Turn OwnerExchange::advance_call() {
+  if (is_replay()) return commit_turn();
   if (!is_measured_) {
     measure();
     is_measured_ = true;
@@ -101,24 +103,31 @@ Turn OwnerExchange::advance_call() {
   if (has_encoded || has_reduced || has_decoded) return Turn::worked;
   if (!has_all_frames()) return Turn::waiting;
   if (!is_settled_) {
+    if (method().gate != nullptr) method().gate->await_commit();
     settle();
     settle_uploads();
     is_settled_ = true;
   }
+  return commit_turn();
+}
+
+Turn OwnerExchange::commit_turn() {
   if (setup().is_ported && committed_ < layout().segments.size()) {
     commit_next();
     return Turn::worked;
   }
-  return has_sent_all() ? Turn::finished : Turn::waiting;
+  return is_replay() || has_sent_all() ? Turn::finished : Turn::waiting;
 }
 
 void OwnerExchange::begin_call() {
   encoded_ = own_encoded_ = reduced_ = looked_at_ = committed_ = 0;
   is_measured_ = is_settled_ = false;
+  if (is_replay()) return take_results();
   std::fill(is_zero_.begin(), is_zero_.end(), char{0});
   for (std::size_t peer = 0; peer < ranks(); ++peer) {
     if (up_inboxes_[peer]) up_inboxes_[peer]->expect(own_chunk().segment_count);
     if (down_inboxes_[peer]) down_inboxes_[peer]->expect(layout().chunks[peer].segment_count);
+    if (layout().chunks[peer].segment_count == 0) tell_result(peer);
   }
 }
 
@@ -178,6 +187,7 @@ bool OwnerExchange::reduce_next() {
     measure_parts();
     for (std::size_t i = 0; i < reduced_; ++i) send_down(i);
   }
+  if (reduced_ == own_chunk().segment_count) tell_result(rank());
   return true;
 }
 
@@ -286,8 +296,9 @@ void OwnerExchange::send_down(std::size_t index) {
       });
   const bool poison = poisoned_[index] || !written.finite;
   report().poisoned = report().poisoned || poison;
-  if (ranks() == 1) return;
+  if (ranks() == 1 && method().gate == nullptr) return;
   const auto frame = seal(down_kind_, segment, poison, written.parcel, memory);
+  if (setup().is_ported) came_frames_[own_chunk().first_segment + index] = frame;
   for (auto& senders : down_senders_) {
     if (!senders.empty()) send(*senders[index], frame);
   }
@@ -323,12 +334,14 @@ bool OwnerExchange::decode_next() {
     const Incoming incoming = open_front(*inbox, down_kind_, segment, peer);
     if (setup().is_ported) {
       came_down_[layout().chunks[peer].first_segment + inbox->taken()] = incoming.parcel;
+      came_frames_[layout().chunks[peer].first_segment + inbox->taken()] = incoming.frame;
     } else {
       decode_into_means(down_kind_, segment, incoming.parcel, peer,
                         is_zero_[layout().chunks[peer].first_segment + inbox->taken()] != 0);
     }
     report().poisoned = report().poisoned || incoming.poison;
     inbox->pop();
+    if (inbox->is_empty()) tell_result(peer);
     has_decoded = true;
   }
   return has_decoded;
@@ -362,6 +375,27 @@ std::size_t OwnerExchange::owner_of(std::size_t segment) const {
   return static_cast<std::size_t>(chunk - layout().chunks.begin());
 }
 
+void OwnerExchange::tell_result(std::size_t owner) {
+  if (method().gate == nullptr) return;
+  const Chunk& chunk = layout().chunks[owner];
+  method().gate->on_result(
+      owner, std::span(came_frames_).subspan(chunk.first_segment, chunk.segment_count));
+}
+
+void OwnerExchange::take_results() {
+  for (std::size_t owner = 0; owner < ranks(); ++owner) {
+    std::span<const std::byte> rest = method().replay[owner];
+    const Chunk& chunk = layout().chunks[owner];
+    for (std::size_t i = 0; i < chunk.segment_count; ++i) {
+      const std::size_t index = chunk.first_segment + i;
+      const Incoming incoming = open_result(rest, down_kind_, layout().segments[index], owner);
+      came_down_[index] = incoming.parcel;
+      report().poisoned = report().poisoned || incoming.poison;
+      rest = rest.subspan(incoming.frame.size());
+    }
+  }
+}
+
 void OwnerExchange::settle() {
   if (method().owner == nullptr) return;
   const StopWatch watch(report().phases.decode_seconds);
@@ -383,18 +417,17 @@ void OwnerExchange::commit_next() {
   const std::size_t index = committed_++;
   const Segment& segment = layout().segments[index];
   const std::size_t owner = owner_of(index);
-  if (owner == rank()) {
+  if (owner == rank() && !is_replay()) {
     came_down_[index] = open_own(sent_down_[index - own_chunk().first_segment], segment);
   }
-  const bool sends_nothing = method().is_repeat || !contributes(rank());
-  ParcelReader own = sends_nothing ? ParcelReader() : open_own(written_[index], segment);
+  ParcelReader own = sends_nothing() ? ParcelReader() : open_own(written_[index], segment);
   came_payloads_.clear();
   for (std::size_t p = 0; p < segment.piece_count; ++p) {
     came_payloads_.push_back(came_down_[index].next());
   }
   commit_segment(
       segment,
-      [&](const Piece&) { return sends_nothing ? SentPayload() : SentPayload(own.next()); },
+      [&](const Piece&) { return sends_nothing() ? SentPayload() : SentPayload(own.next()); },
       [&](const Piece& piece, std::size_t p, PieceMemory& memory, std::span<float> mean,
           float scale) {
         const auto decoded = down(piece).decode(came_payloads_[p], mean, memory.workspace);

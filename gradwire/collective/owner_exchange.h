@@ -33,8 +33,11 @@ class OwnerExchange final : public ExchangeBase {
   bool reduce_next();
   bool decode_next();
   bool is_to_come_down(std::size_t segment) const;
+  void tell_result(std::size_t owner);
+  void take_results();
   std::size_t owner_of(std::size_t segment) const;
   void settle();
+  Turn commit_turn();
   void commit_next();
   bool has_sent_all();
 
@@ -114,6 +117,7 @@ class OwnerExchange final : public ExchangeBase {
   // What it gets from the other owners.
   std::vector<std::unique_ptr<Inbox>> down_inboxes_;       // by rank; null where nothing comes
   std::vector<ParcelReader> came_down_;                    // with a worker's port, by segment
+  std::vector<std::span<const std::byte>> came_frames_;    // the same, whole frames
   std::vector<std::span<const std::byte>> came_payloads_;  // of the segment at hand, by piece
 };
 

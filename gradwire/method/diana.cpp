@@ -67,6 +67,13 @@ class DianaRule final : public Rule {
     std::copy(average.begin(), average.end(), result.begin());
   }
 
+  void on_regrouped(const Regrouping& how) override {
+    if (how.has_lost_shifts) restart_shift(shift_, all_);
+  }
+  std::string why_not_regrouped() const override {
+    return workspace().has_downlink ? kLosesMeanShift : "";
+  }
+
   void prepare_down(const TensorPiece& piece, std::span<const float> mean,
                     std::span<float> wanted) override {
     kernel::combine(1, memory(owner_, piece), 1, mean, wanted);   // ghat = hbar + a

@@ -1,11 +1,27 @@
 #include "gradwire/method/direct.h"
 
+#include <algorithm>
+
+#include "gradwire/kernel/combine.h"
 #include "gradwire/method/exchange_method.h"
 #include "gradwire/method/methods.h"
 #include "gradwire/method/rules.h"
 
 namespace gradwire {
 namespace {
+
+class PortedDirectRule final : public Rule {
+ public:
+  using Rule::Rule;
+
+  void prepare(const TensorPiece&, std::span<const float> gradient,
+               std::span<float> values) override {
+    kernel::combine(context().weight, gradient, 0, gradient, values);
+  }
+  void commit(const TensorPiece&, std::span<const float> mean, std::span<float> result) override {
+    std::copy(mean.begin(), mean.end(), result.begin());
+  }
+};
 
 // Noise shortens steps: that of the way up as far as it does not average out.
 double direct_step(const StepFacts& facts, const StepNoise& noise) {
@@ -39,6 +55,10 @@ ParsedMethod parse_codec_alone(std::string_view text) {
 
 std::unique_ptr<Rule> make_direct_rule(RuleWorkspace& workspace) {
   return std::make_unique<Rule>(workspace);
+}
+
+std::unique_ptr<Rule> make_ported_direct_rule(RuleWorkspace& workspace) {
+  return std::make_unique<PortedDirectRule>(workspace);
 }
 
 MethodEntry direct_method() {

@@ -52,6 +52,13 @@ class EfRule final : public Rule {
   void on_settled(std::size_t first, std::size_t last, bool poisoned) override {
     if (!poisoned) unit_.commit(first, last, context());
   }
+  // What a worker's error adds to the mean stays the same: e / N.
+  void on_regrouped(const Regrouping& how) override {
+    const auto factor = static_cast<float>(static_cast<double>(workspace().workers) /
+                                           static_cast<double>(how.workers_before));
+    workspace().memories[error_].rescale(factor);
+  }
+
   void on_save(MethodState& state) const override { unit_.save(state); }
   void on_load(const MethodState& state) override { unit_.load(state); }
 

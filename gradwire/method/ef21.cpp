@@ -43,6 +43,13 @@ class Ef21Rule final : public Rule {
     std::copy(all.begin(), all.end(), result.begin());
   }
 
+  void on_regrouped(const Regrouping& how) override {
+    if (how.has_lost_shifts) restart_shift(shift_, all_);
+  }
+  std::string why_not_regrouped() const override {
+    return workspace().has_downlink ? kLosesMeanShift : "";
+  }
+
   void prepare_down(const TensorPiece& piece, std::span<const float> mean,
                     std::span<float> wanted) override {
     kernel::combine(1, memory(owner_, piece), scales_[piece.tensor], mean, wanted);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <exception>
 
+#include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
 #include "gradwire/method/rule_ports.h"
+#include "gradwire/method/rules.h"
 #include "gradwire/method/step_order.h"
 #include "gradwire/method/tensor_groups.h"
 
@@ -32,14 +34,22 @@ Topology choose(const std::vector<MethodTensor>& tensors, std::size_t ranks, con
     return choose_mixed_topology(bytes, ranks);
   }
   const std::size_t elements = total_elements(tensors);
-  if (kind == RuleKind::lazy) return choose_exact_topology(elements, ranks, *codecs.up);
+  if (kind == RuleKind::lazy && codecs.down->is_plain()) {
+    return choose_exact_topology(elements, ranks, *codecs.up);
+  }
   return choose_topology(elements, ranks, *codecs.up, codecs.down.get());
 }
 
-class ExchangeMethod final : public Method {
+// Only scatter and gather have result frames that a rank can be given by another one.
+Topology repeatable(Topology topology) {
+  return topology == Topology::gather ? topology : Topology::scatter;
+}
+
+class ExchangeMethod final : public RepeatableMethod {
  public:
+  // With a gate, a step is one exchange, which waits for the gate.
   ExchangeMethod(Communicator& communicator, std::vector<MethodTensor> tensors, MethodSetup setup,
-                 const MethodOptions& options);
+                 const MethodOptions& options, CommitGate* gate = nullptr);
 
   const std::string& spec() const override { return setup_.spec; }
   MethodTraits traits() const override { return setup_.traits; }
@@ -48,6 +58,9 @@ class ExchangeMethod final : public Method {
   void begin(const StepContext& context) override;
   void submit(std::size_t tensor, std::span<float> gradient) override;
   MethodReport finish() override;
+  MethodReport replay(const StepContext& context, std::span<const std::vector<std::byte>> results,
+                      std::span<const std::span<float>> outputs) override;
+  void take_over(const MethodState& before, const Regrouping& how) override;
 
   MethodState save() const override;
   void load(const MethodState& state) override;
@@ -61,10 +74,12 @@ class ExchangeMethod final : public Method {
   void start(Group& group, bool is_repeat);
   void settle(Group& group, MethodReport& report);
   MethodState empty_state() const;
-  bool is_ported() const { return setup_.kind != RuleKind::plain; }
+  bool is_ported() const { return setup_.kind != RuleKind::plain || gate_ != nullptr; }
 
   Communicator& communicator_;
   const MethodSetup setup_;
+  CommitGate* const gate_;
+  std::span<const std::vector<std::byte>> replay_;  // during replay()
   Topology topology_;
   RuleWorkspace workspace_;
   std::unique_ptr<Rule> rule_;
@@ -75,13 +90,15 @@ class ExchangeMethod final : public Method {
 };
 
 ExchangeMethod::ExchangeMethod(Communicator& communicator, std::vector<MethodTensor> tensors,
-                               MethodSetup setup, const MethodOptions& options)
+                               MethodSetup setup, const MethodOptions& options, CommitGate* gate)
     : communicator_(communicator),
       setup_(std::move(setup)),
+      gate_(gate),
       topology_(options.topology != Topology::automatic
                     ? options.topology
                     : choose(tensors, communicator.size(),
                              setup_.steady.up ? setup_.steady : setup_.codecs, setup_.kind)) {
+  if (gate_ != nullptr) topology_ = repeatable(topology_);
   const bool has_dedicated_server = traits_of(topology_).has_server && !options.server_contributes;
   workspace_.workers = communicator.size() - (has_dedicated_server ? 1 : 0);
   workspace_.only_averages = has_dedicated_server && communicator.rank() == options.server;
@@ -91,13 +108,18 @@ ExchangeMethod::ExchangeMethod(Communicator& communicator, std::vector<MethodTen
   order_ = std::make_unique<StepOrder>(workspace_.tensors);
   workspace_.options = options;
   workspace_.gradients.resize(workspace_.tensors.size());
-  const bool is_whole = setup_.kind == RuleKind::lazy;
+  const bool is_whole = setup_.kind == RuleKind::lazy || gate_ != nullptr;
   const std::size_t group_elements = is_whole ? std::size_t(-1) : options.group_elements;
   for (const TensorGroup& group : TensorGroups(workspace_.tensors, group_elements)) {
     groups_.push_back({.first = group.first, .last = group.end()});
   }
   make_exchanges(setup_.codecs);
-  rule_ = setup_.make_rule(workspace_);
+  const bool is_plain = setup_.kind == RuleKind::plain;
+  rule_ =
+      is_plain && is_ported() ? make_ported_direct_rule(workspace_) : setup_.make_rule(workspace_);
+  if (const std::string why = rule_->why_not_regrouped(); gate_ != nullptr && !why.empty()) {
+    throw Error(spec() + " cannot be used while ranks come and go: " + why);
+  }
   for (Group& group : groups_) {
     group.worker = std::make_unique<WorkerHalf>(*rule_, group.first);
     group.owner = std::make_unique<OwnerHalf>(*rule_, group.first);
@@ -171,7 +193,7 @@ void ExchangeMethod::start(Group& group, bool is_repeat) {
       std::span(workspace_.gradients).subspan(group.first, group.last - group.first);
   group.values.assign(gradients.begin(), gradients.end());
   ExchangeCall call{.step = workspace_.context.step, .means = gradients};
-  MethodCall method{.is_repeat = is_repeat};
+  MethodCall method{.is_repeat = is_repeat, .gate = gate_, .replay = replay_};
   if (is_ported()) {
     method.worker = group.worker.get();
     if (workspace_.has_downlink) method.owner = group.owner.get();
@@ -209,6 +231,34 @@ void ExchangeMethod::settle(Group& group, MethodReport& report) {
   const ExchangeReport part = group.exchange->finish();
   rule_->on_settled(group.first, group.last, part.poisoned);
   report.add(part);
+}
+
+MethodReport ExchangeMethod::replay(const StepContext& context,
+                                    std::span<const std::vector<std::byte>> results,
+                                    std::span<const std::span<float>> outputs) {
+  GW_CHECK(gate_ != nullptr);
+  replay_ = results;
+  const MethodReport report = run(context, outputs);
+  replay_ = {};
+  return report;
+}
+
+void ExchangeMethod::take_over(const MethodState& before, const Regrouping& how) {
+  MethodState state = save();
+  for (StateArray& array : state.arrays) {
+    for (const StateArray& old : before.arrays) {
+      if (old.memory != array.memory || old.tensor != array.tensor) continue;
+      const std::size_t first = std::max(array.first, old.first);
+      const std::size_t end =
+          std::min(array.first + array.values.size(), old.first + old.values.size());
+      for (std::size_t i = first; i < end; ++i) {
+        array.values[i - array.first] = old.values[i - old.first];
+      }
+    }
+  }
+  state.numbers = before.numbers;
+  load(state);
+  rule_->on_regrouped(how);
 }
 
 // What tells this method's states from others.
@@ -305,6 +355,13 @@ ParsedMethod describe_method(MethodSetup setup) {
       return formula(facts, step_noise(*up, *down, facts));
     };
   }
+  method.why_not_repeatable = setup.why_not_repeatable;
+  if (setup.why_not_repeatable.empty()) {
+    method.make_repeatable = [setup](Communicator& communicator, std::vector<MethodTensor> tensors,
+                                     const MethodOptions& options, CommitGate& gate) {
+      return make_repeatable_method(communicator, std::move(tensors), setup, options, gate);
+    };
+  }
   method.make = [setup = std::move(setup)](Communicator& communicator,
                                            std::vector<MethodTensor> tensors,
                                            const MethodOptions& options) {
@@ -318,6 +375,15 @@ std::unique_ptr<Method> make_exchange_method(Communicator& communicator,
                                              const MethodOptions& options) {
   return std::make_unique<ExchangeMethod>(communicator, std::move(tensors), std::move(setup),
                                           options);
+}
+
+std::unique_ptr<RepeatableMethod> make_repeatable_method(Communicator& communicator,
+                                                         std::vector<MethodTensor> tensors,
+                                                         MethodSetup setup,
+                                                         const MethodOptions& options,
+                                                         CommitGate& gate) {
+  return std::make_unique<ExchangeMethod>(communicator, std::move(tensors), std::move(setup),
+                                          options, &gate);
 }
 
 }  // namespace gradwire

@@ -10,6 +10,7 @@
 #include "gradwire/collective/communicator.h"
 #include "gradwire/method/method.h"
 #include "gradwire/method/parsed_method.h"
+#include "gradwire/method/repeatable_method.h"
 #include "gradwire/method/rule.h"
 
 namespace gradwire {
@@ -27,7 +28,8 @@ struct MethodSetup {
   Codecs steady = {};  // those that a topology is chosen for, if the first are soon changed
   RuleKind kind = RuleKind::plain;
   MethodTraits traits = {};
-  SafeStep safe_step = {};  // null: usual_step
+  SafeStep safe_step = {};              // null: usual_step
+  std::string why_not_repeatable = {};  // see ParsedMethod; empty: it is
   std::function<std::unique_ptr<Rule>(RuleWorkspace&)> make_rule;
 };
 
@@ -38,5 +40,12 @@ ParsedMethod describe_method(MethodSetup setup);
 std::unique_ptr<Method> make_exchange_method(Communicator& communicator,
                                              std::vector<MethodTensor> tensors, MethodSetup setup,
                                              const MethodOptions& options);
+
+// The same with a gate: all tensors are one exchange.
+std::unique_ptr<RepeatableMethod> make_repeatable_method(Communicator& communicator,
+                                                         std::vector<MethodTensor> tensors,
+                                                         MethodSetup setup,
+                                                         const MethodOptions& options,
+                                                         CommitGate& gate);
 
 }  // namespace gradwire

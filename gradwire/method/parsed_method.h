@@ -15,6 +15,7 @@
 #include "gradwire/collective/communicator.h"
 #include "gradwire/method/method.h"
 #include "gradwire/method/note.h"
+#include "gradwire/method/repeatable_method.h"
 #include "gradwire/method/safe_step.h"
 
 namespace gradwire {
@@ -46,6 +47,14 @@ struct ParsedMethod {
   std::function<std::unique_ptr<Method>(Communicator&, std::vector<MethodTensor>,
                                         const MethodOptions&)>
       make = {};
+
+  // The same for groups whose ranks come and go. Null if the method cannot repeat a step; then
+  // `why_not_repeatable` is the reason. Throws Error for topologies other than scatter and gather,
+  // and for memories that a lost owner would take along.
+  std::function<std::unique_ptr<RepeatableMethod>(Communicator&, std::vector<MethodTensor>,
+                                                  const MethodOptions&, CommitGate&)>
+      make_repeatable = {};
+  std::string why_not_repeatable = "its steps are more than one exchange";
 
   // True for the exact mean of floats, without a memory: the baseline of all comparisons.
   bool is_exact_mean() const {

@@ -18,6 +18,7 @@
 #include "gradwire/collective/method_exchange.h"
 #include "gradwire/method/memory.h"
 #include "gradwire/method/method.h"
+#include "gradwire/method/repeatable_method.h"
 
 namespace gradwire {
 
@@ -79,6 +80,11 @@ class Rule {
   // The tensors from `first` to before `last` have been exchanged.
   virtual void on_settled(std::size_t /*first*/, std::size_t /*last*/, bool /*poisoned*/) {}
 
+  // The memories are those of another group of ranks, and the ranks have changed.
+  virtual void on_regrouped(const Regrouping&) {}
+  // Why the memories do not survive the loss of a rank; empty if they do.
+  virtual std::string why_not_regrouped() const { return ""; }
+
   // --- State beside the memories ---
 
   virtual void on_save(MethodState&) const {}
@@ -93,6 +99,13 @@ class Rule {
   std::span<float> memory(std::size_t index, const TensorPiece& piece) {
     return workspace_.memories[index].at(piece);
   }
+
+  // For rules with shifts, whose mean all ranks hold: this rank's shift becomes that mean.
+  void restart_shift(std::size_t shift, std::size_t mean);
+  static constexpr const char* kLosesMeanShift =
+      "owners hold the mean of the shifts, and a lost owner takes its part along: say down=none, "
+      "or "
+      "use the topology gather";
 
  private:
   RuleWorkspace& workspace_;

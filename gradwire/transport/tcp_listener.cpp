@@ -22,6 +22,8 @@ constexpr std::chrono::seconds kHelloTimeMax{5};
 
 Descriptor listen_on(const addrinfo& address) {
   Descriptor socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int on = 1;  // a port that was in use a moment ago
+  if (socket) setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (!socket || bind(socket.get(), address.ai_addr, address.ai_addrlen) != 0 ||
       listen(socket.get(), SOMAXCONN) != 0) {
     return {};
@@ -31,15 +33,19 @@ Descriptor listen_on(const addrinfo& address) {
 
 }  // namespace
 
-TcpListener::TcpListener(const std::string& address, std::shared_ptr<const TlsContext> security)
+TcpListener::TcpListener(const std::string& address, std::shared_ptr<const TlsContext> security,
+                         std::uint16_t port)
     : security_(std::move(security)) {
   std::string reason;
-  const HostAddresses found = find_addresses(address, 0, SOCK_STREAM, reason);
+  const HostAddresses found = find_addresses(address, port, SOCK_STREAM, reason);
   if (found) {
     socket_ = listen_on(*found);
     reason = std::strerror(errno);
   }
-  if (!socket_) throw StartError("no port of " + address + " can be listened on: " + reason);
+  if (!socket_) {
+    throw StartError((port == 0 ? "no port" : "port " + std::to_string(port)) + " of " + address +
+                     " can be listened on: " + reason);
+  }
   port_ = port_of(socket_.get());
 }
 

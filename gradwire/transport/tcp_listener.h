@@ -21,10 +21,11 @@ class TcpListener {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Listens on a free port of the numeric address. With `security` all connections are encrypted.
-  // Throws StartError.
+  // Listens on that port of the numeric address, or on a free one if it is 0. With `security` all
+  // connections are encrypted. Throws StartError.
   explicit TcpListener(const std::string& address,
-                       std::shared_ptr<const TlsContext> security = nullptr);
+                       std::shared_ptr<const TlsContext> security = nullptr,
+                       std::uint16_t port = 0);
 
   std::uint16_t port() const { return port_; }
 

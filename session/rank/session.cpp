@@ -10,6 +10,7 @@
 #include "record/checkpoint_directory.h"
 #include "record/step_log.h"
 #include "session/rank/checkpoint.h"
+#include "session/rank/disk.h"
 
 namespace gradwire::session {
 namespace {
@@ -57,6 +58,7 @@ class Session {
     met_at_ = progress_.step;
     check_same("what they begin with");
     if (is_first() && options_.on_ready) options_.on_ready(resumed_from_);
+    prepare_disk();
     if (is_first()) log_.open(options_.directory / record::kStepsFile, resumed_from_);
     last_meeting_ = Clock::now();
     while (progress_.step < options_.steps && !is_stopped_) {
@@ -76,6 +78,16 @@ class Session {
 
  private:
   bool is_first() const { return communicator_.rank() == 0; }
+
+  // A disk that rank 0 does not see may hold checkpoints of an earlier run, or newer ones than all
+  // ranks have.
+  void prepare_disk() {
+    checkpoints_.leads_disk = leads_disk(communicator_, options_.directory);
+    if (checkpoints_.leads_disk) {
+      record::remove_checkpoints_after(checkpoints_.directory, resumed_from_);
+    }
+    communicator_.barrier();
+  }
 
   void check_same(const std::string& what) {
     const std::array<std::uint64_t, 2> facts = {trainee_.hash(), progress_.step};
@@ -148,7 +160,7 @@ class Session {
   Method& method_;
   Trainee& trainee_;
   const RunOptions& options_;
-  const CheckpointOptions checkpoints_;
+  CheckpointOptions checkpoints_;
   record::StepLog log_;
   Progress progress_;
   std::uint64_t resumed_from_ = 0;

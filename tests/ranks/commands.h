@@ -8,6 +8,9 @@ namespace gradwire::ranks {
 
 using Arguments = std::span<const std::string>;
 
+// A process of a run whose processes come and go; elastic_command.cpp has the options.
+int elastic_command(Arguments arguments);
+
 // Runs exchanges until something goes wrong, or as many as it is told; fault_command.cpp has the
 // options.
 int fault_command(Arguments arguments);

@@ -20,6 +20,7 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
+    {"elastic", elastic_command},
     {"fault", fault_command},
     {"identity", identity_command},
     {"transport", transport_command},

@@ -1,7 +1,7 @@
 #include "gradwire/method/local/fragment.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <utility>
 
 #include "gradwire/core/error.h"
@@ -11,6 +11,15 @@ namespace gradwire {
 namespace {
 
 constexpr const char* kArrived = "arrived mean";
+
+// What a report counts: the record of the step in which the mean is taken has it.
+std::array<std::pair<const char*, std::uint64_t*>, 5> counts_of(MethodReport& report) {
+  return {{{"exchanges", &report.exchanges},
+           {"poisoned", &report.poisoned},
+           {"message bytes", &report.traffic.message_bytes},
+           {"bytes sent", &report.traffic.bytes_sent},
+           {"bytes received", &report.traffic.bytes_received}}};
+}
 
 std::vector<MethodTensor> chosen(std::span<const std::size_t> which,
                                  const std::vector<MethodTensor>& tensors) {
@@ -72,7 +81,9 @@ void Fragment::save(MethodState& state) {
   state.numbers[name_ + "weights"] = weights_;
   state.numbers[name_ + "steps"] = static_cast<double>(steps_);
   state.numbers[name_ + "begun"] = begun_ ? static_cast<double>(*begun_) : -1;
-  state.numbers[name_ + "poisoned"] = static_cast<double>(report_.poisoned);
+  for (const auto& [key, count] : counts_of(report_)) {
+    state.numbers[name_ + key] = static_cast<double>(*count);
+  }
   if (!begun_) return;
   for (std::size_t i = 0; i < values_.size(); ++i) {
     state.arrays.push_back({.memory = kArrived,
@@ -121,13 +132,16 @@ void Fragment::load(const MethodState& state) {
   const auto rounds = static_cast<std::uint64_t>(number("rounds"));
   const double weights = number("weights");
   const auto steps = static_cast<std::uint64_t>(number("steps"));
-  const auto poisoned = static_cast<std::size_t>(number("poisoned"));
+  MethodReport report;
+  for (const auto& [key, count] : counts_of(report)) {
+    *count = static_cast<std::uint64_t>(number(key));
+  }
   if (begun_) settle();
   exchange_->load(own);
   rounds_ = rounds;
   weights_ = weights;
   steps_ = steps;
-  report_ = {.poisoned = poisoned};
+  report_ = std::move(report);
   begun_.reset();
   is_settled_ = false;
   if (begun < 0) return;

@@ -1,0 +1,409 @@
+// The trainer's side of an elastic run: methods for the present view, steps, states and replays.
+#include "gradwire/elastic/elastic_group.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gradwire/collective/communicator.h"
+#include "gradwire/core/check.h"
+#include "gradwire/core/fields.h"
+#include "gradwire/elastic/member_loop.h"
+#include "gradwire/method/parsed_method.h"
+
+namespace gradwire {
+
+using namespace elastic;
+using membership::View;
+
+namespace {
+
+ParsedMethod parse_repeatable(std::string_view spec) {
+  ParsedMethod parsed = parse_method(spec);
+  if (!parsed.make_repeatable) {
+    throw Error(parsed.spec + " cannot be used while ranks come and go: " +
+                parsed.why_not_repeatable + "; use a codec alone, ef, ef21 or diana");
+  }
+  return parsed;
+}
+
+void put_view(FieldWriter& out, const View& view) {
+  out.put(view.number);
+  out.put_count(view.members.size());
+  for (const membership::Member& member : view.members) {
+    out.put(member.id.high);
+    out.put(member.id.low);
+    out.put_text(member.address);
+  }
+}
+
+View take_view(FieldReader& in) {
+  View view;
+  view.number = in.take<std::uint64_t>();
+  in.take_list([&] {
+    membership::Member& member = view.members.emplace_back();
+    member.id.high = in.take<std::uint64_t>();
+    member.id.low = in.take<std::uint64_t>();
+    member.address = in.take_text();
+  });
+  return view;
+}
+
+}  // namespace
+
+class ElasticGroup::Impl final : public CommitGate {
+ public:
+  Impl(std::vector<MethodTensor> tensors, std::string_view spec, const ElasticOptions& options,
+       const ElasticCallbacks& callbacks)
+      : tensors_(std::move(tensors)),
+        parsed_(parse_repeatable(spec)),
+        buffers_parsed_(parse_repeatable("none")),
+        options_(options),
+        callbacks_(callbacks),
+        loop_(options) {
+    last_world_ = {1, {loop_.self()}};
+    if (options_.join.empty()) {
+      is_new_ = false;
+    } else {
+      join();
+    }
+  }
+
+  ~Impl() override { release(); }
+
+  std::optional<ElasticTurn> next() {
+    const std::optional<BeginWork> begin = await_begin();
+    if (!begin) return std::nullopt;
+    return ElasticTurn{.step = begin->step,
+                       .share = last_world_.rank_of(loop_.self().id),
+                       .shares = last_world_.members.size(),
+                       .view = begin->view.number,
+                       .rank = begin->rank,
+                       .members = begin->view.members.size()};
+  }
+
+  // `weight(members)` is of this process's values.
+  template <class Weight>
+  std::optional<ElasticReport> exchange(std::span<const std::span<float>> values, bool is_average,
+                                        double learning_rate, const Weight& weight) {
+    check_spans(values, is_average ? options_.buffers : tensors_);
+    hold(values);
+    ElasticReport report{.attempts = 0};
+    for (;;) {
+      const std::optional<BeginWork> begin = await_begin();
+      if (!begin) return std::nullopt;
+      ++report.attempts;
+      try {
+        build(begin->view, begin->mail->make_transport(), begin->departures);
+        RepeatableMethod& method = is_average ? *buffers_method_ : *method_;
+        loop_.set_result_lane(traits_of(method.topology()).has_owners ? Lane::down : Lane::up);
+        gate_view_ = begin->view.number;
+        gate_step_ = begin->step;
+        begin->mail->begin_step();
+        report.members = begin->view.members.size();
+        report.method = method.run({.step = begin->step - 1,
+                                    .learning_rate = learning_rate,
+                                    .weight = weight(report.members)},
+                                   values);
+      } catch (const StepAborted&) {
+        give_up(values);
+        continue;
+      } catch (const PeerError& error) {
+        give_up(values);
+        if (error.rank() == begin->rank) throw;
+        loop_.on_wrong_rank(begin->view.number, error.rank());
+        continue;
+      }
+      apply(begin->step, begin->view, values, is_average, report.method.poisoned > 0, false);
+      loop_.on_committed(begin->step, is_average, model_hash());
+      if (loop_.is_save_due(committed_)) loop_.on_saved(committed_, save());
+      report.step = committed_;
+      return report;
+    }
+  }
+
+  MemberLoop& loop() { return loop_; }
+  std::uint64_t committed() const { return committed_; }
+  const ElasticOptions& options() const { return options_; }
+
+  // --- CommitGate ---
+
+  void on_result(std::size_t rank, std::span<const std::span<const std::byte>> frames) override {
+    Bytes bytes;
+    for (const auto& frame : frames) bytes.insert(bytes.end(), frame.begin(), frame.end());
+    loop_.on_result(gate_view_, gate_step_, rank, std::move(bytes));
+  }
+  void await_commit() override { loop_.await_commit(gate_view_, gate_step_); }
+
+ private:
+  std::optional<BeginWork> await_begin() {
+    for (;;) {
+      Work work = loop_.await(MemberLoop::Seeks::step, committed_);
+      if (auto* begin = std::get_if<BeginWork>(&work)) return std::move(*begin);
+      if (!std::holds_alternative<SaveWork>(work)) return std::nullopt;
+      loop_.on_saved(committed_, save());
+    }
+  }
+
+  // --- Methods ---
+
+  // All that is carried from one group to the next is in state_, until a method has taken it over.
+  void release() {
+    if (method_) {
+      state_ = method_->save();
+      state_workers_ = communicator_->size();
+    }
+    method_.reset();
+    buffers_method_.reset();
+    communicator_.reset();
+  }
+
+  void build(const View& view, std::unique_ptr<Transport> transport, std::uint64_t departures) {
+    if (method_ && method_view_ == view.number) return;
+    release();
+    communicator_ = std::make_unique<Communicator>(
+        std::move(transport), CommunicatorOptions{.run = view.number,
+                                                  // Members watch each other; see MemberLoop.
+                                                  .peer_timeout = std::chrono::hours(1'000'000),
+                                                  .codec_threads = options_.codec_threads});
+    const MethodOptions options{.topology = options_.topology,
+                                .seed = options_.seed,
+                                .segment_elements_max = options_.segment_elements_max};
+    auto method = parsed_.make_repeatable(*communicator_, tensors_, options, *this);
+    if (!options_.buffers.empty()) {
+      buffers_method_ =
+          buffers_parsed_.make_repeatable(*communicator_, options_.buffers, options, *this);
+    }
+    if (state_) {
+      method->take_over(*state_, {.workers_before = state_workers_,
+                                  .has_lost_shifts = is_new_ || departures != departures_});
+    }
+    method_ = std::move(method);
+    method_view_ = view.number;
+    departures_ = departures;
+    state_.reset();
+  }
+
+  // What was submitted survives until the commit. Costs a copy of the gradients in each step.
+  void hold(std::span<const std::span<float>> values) {
+    held_.resize(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      held_[i].assign(values[i].begin(), values[i].end());
+    }
+  }
+  void give_up(std::span<const std::span<float>> values) {
+    release();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      std::ranges::copy(held_[i], values[i].begin());
+    }
+  }
+
+  static void check_spans(std::span<const std::span<float>> values,
+                          const std::vector<MethodTensor>& tensors) {
+    bool fits = values.size() == tensors.size();
+    for (std::size_t i = 0; fits && i < values.size(); ++i) {
+      fits = values[i].size() == tensors[i].elements();
+    }
+    if (!fits) throw Error("an elastic step got other sizes than those of its tensors");
+  }
+
+  // --- Updates ---
+
+  void apply(std::uint64_t step, const View& world, std::span<const std::span<float>> outputs,
+             bool is_average, bool is_poisoned, bool is_replay) {
+    ElasticUpdate update{.step = step,
+                         .outputs = outputs,
+                         .is_poisoned = is_poisoned,
+                         .is_average = is_average,
+                         .view = world.number,
+                         .members = world.members.size(),
+                         .shares = last_world_.members.size(),
+                         .is_replay = is_replay};
+    for (std::size_t share = 0; share < last_world_.members.size() && !is_average; ++share) {
+      if (!world.rank_of(last_world_.members[share].id)) update.lost_shares.push_back(share);
+    }
+    callbacks_.apply(update);
+    committed_ = step;
+    last_world_ = world;
+  }
+
+  std::uint64_t model_hash() const {
+    return committed_ == 0 || !callbacks_.hash ? 0 : callbacks_.hash(committed_);
+  }
+
+  // --- States of other members ---
+
+  // What must be the same for all members.
+  std::string facts() const {
+    std::string text = parsed_.spec + "; seed " + std::to_string(options_.seed) + "; topology " +
+                       name(options_.topology) + "; segments of " +
+                       std::to_string(options_.segment_elements_max) + "; global batch " +
+                       std::to_string(options_.global_batch) + "; tensors";
+    for (const auto* list : {&tensors_, &options_.buffers}) {
+      for (const MethodTensor& tensor : *list) {
+        text += ' ' + tensor.name + '[' + std::to_string(tensor.elements()) + ']';
+      }
+      text += ';';
+    }
+    return text;
+  }
+
+  // Only what is the same on all members.
+  Bytes save() const {
+    MethodState replicated;
+    if (method_ || state_) {
+      MethodState all = method_ ? method_->save() : *state_;
+      replicated.spec = all.spec;
+      replicated.tensors = all.tensors;
+      for (StateArray& array : all.arrays) {
+        if (array.sharing == Sharing::replicated) replicated.arrays.push_back(std::move(array));
+      }
+    }
+    const Bytes method = to_bytes(replicated);
+    const Bytes user = callbacks_.save();
+    FieldWriter out;
+    out.put_text(facts());
+    out.put(committed_);
+    put_view(out, last_world_);
+    out.put_count(method.size());
+    out.put_bytes(method);
+    out.put_bytes(user);
+    return out.take();
+  }
+
+  void load(const Bytes& bytes) {
+    FieldReader in(bytes, 0);
+    const std::string theirs = in.take_text();
+    const auto step = in.take<std::uint64_t>();
+    View world = take_view(in);
+    const auto method = parse_state(in.take_bytes(in.take<std::uint64_t>()));
+    if (!in.failed() && theirs != facts()) {
+      throw StartError("this process does not fit to the run. Here: " + facts() +
+                       " In the run: " + theirs);
+    }
+    if (in.failed() || !method || world.members.empty()) {
+      throw StartError("the run's state is not understood: is it another version of gradwire?");
+    }
+    callbacks_.load(std::span<const std::byte>(bytes).subspan(in.at()));
+    committed_ = step;
+    release();
+    state_ = *method;
+    state_workers_ = world.members.size();
+    last_world_ = std::move(world);
+  }
+
+  void replay(const Update& update) {
+    build(update.world, ViewMail::make_echo(update.world.members.size())->make_transport(), 0);
+    const std::vector<MethodTensor>& tensors = update.is_average ? options_.buffers : tensors_;
+    outputs_.resize(tensors.size());
+    std::vector<std::span<float>> outputs;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      outputs_[i].resize(tensors[i].elements());
+      outputs.push_back(outputs_[i]);
+    }
+    RepeatableMethod& method = update.is_average ? *buffers_method_ : *method_;
+    // A rate of 0 leaves this worker's own memories alone.
+    const MethodReport report =
+        method.replay({.step = update.step - 1, .learning_rate = 0}, update.results, outputs);
+    apply(update.step, update.world, outputs, update.is_average, report.poisoned > 0, true);
+  }
+
+  void join() {
+    for (;;) {
+      Work work = loop_.await(MemberLoop::Seeks::membership, committed_);
+      if (const auto* state = std::get_if<LoadWork>(&work)) {
+        load(state->state);
+        loop_.on_loaded(committed_, model_hash());
+      } else if (const auto* missed = std::get_if<ReplayWork>(&work)) {
+        replay(missed->update);
+        loop_.on_replayed(committed_, model_hash());
+      } else if (std::holds_alternative<MemberWork>(work)) {
+        return;
+      } else if (std::holds_alternative<OverWork>(work)) {
+        throw StartError("this process could not join the run: " + loop_.end()->text);
+      }
+    }
+  }
+
+  const std::vector<MethodTensor> tensors_;
+  const ParsedMethod parsed_, buffers_parsed_;
+  const ElasticOptions options_;
+  const ElasticCallbacks callbacks_;
+  MemberLoop loop_;
+
+  std::uint64_t committed_ = 0;
+  View last_world_;  // who exchanged the last step: its members share the next step's batch
+  std::vector<std::vector<float>> held_, outputs_;
+  bool is_new_ = true;
+
+  // The method of view method_view_, or what is kept of the last one.
+  std::optional<MethodState> state_;
+  std::size_t state_workers_ = 1;
+  std::uint64_t departures_ = 0;
+  std::uint64_t method_view_ = 0;
+  std::uint64_t gate_view_ = 0, gate_step_ = 0;
+  std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<RepeatableMethod> method_, buffers_method_;  // go first
+};
+
+ElasticGroup::ElasticGroup(std::vector<MethodTensor> tensors, std::string_view spec,
+                           const ElasticOptions& options, const ElasticCallbacks& callbacks) {
+  if (!callbacks.apply || !callbacks.save || !callbacks.load) {
+    throw Error("an elastic group needs the callbacks apply, save and load");
+  }
+  impl_ = std::make_unique<Impl>(std::move(tensors), spec, options, callbacks);
+}
+
+ElasticGroup::~ElasticGroup() = default;
+
+std::optional<ElasticTurn> ElasticGroup::next() { return impl_->next(); }
+
+std::optional<ElasticReport> ElasticGroup::step(std::span<const std::span<float>> gradients,
+                                                const ElasticStep& step) {
+  if (step.is_last) leave();
+  return impl_->exchange(gradients, false, step.learning_rate, [&](std::size_t members) {
+    return static_cast<float>(static_cast<double>(members) * static_cast<double>(step.samples) /
+                              static_cast<double>(impl_->options().global_batch));
+  });
+}
+
+std::optional<ElasticReport> ElasticGroup::average(std::span<const std::span<float>> buffers) {
+  return impl_->exchange(buffers, true, 0, [](std::size_t) { return 1.0F; });
+}
+
+void ElasticGroup::leave() noexcept { impl_->loop().leave(); }
+const std::optional<ElasticEnd>& ElasticGroup::end() const { return impl_->loop().end(); }
+const std::string& ElasticGroup::address() const { return impl_->loop().self().address; }
+const membership::Member& ElasticGroup::self() const { return impl_->loop().self(); }
+std::uint64_t ElasticGroup::committed() const { return impl_->committed(); }
+
+std::vector<std::byte> describe_run(const ElasticOptions& options) {
+  const auto until = std::chrono::steady_clock::now() + options.wait;
+  const auto security = TlsContext::open(options.security);
+  std::string reason = "no address was given";
+  while (std::chrono::steady_clock::now() < until) {
+    for (const std::string& address : options.join) {
+      std::optional<Channel> channel = open_channel(address, key_of_run(options.run_key), security,
+                                                    std::chrono::milliseconds(2000), reason);
+      if (!channel) continue;
+      Connection connection(std::move(*channel), Channel::Role::connects);
+      connection.send(to_bytes(Describe{}));
+      std::optional<Bytes> answer;
+      const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+      while (!answer && connection.write() && std::chrono::steady_clock::now() < patience &&
+             connection.read([&](Packet packet) {
+               if (auto* description = std::get_if<Description>(&packet)) {
+                 answer = std::move(description->bytes);
+               }
+               return !answer;
+             })) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+      if (answer) return *answer;
+    }
+    if (options.join.empty()) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  throw StartError("no member of the run answers: " + reason);
+}
+
+}  // namespace gradwire
