@@ -1,7 +1,6 @@
 #include "gradwire/elastic/view_mail.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "gradwire/transport/check_transfer.h"
 #include "gradwire/transport/ring_allreduce.h"
@@ -11,7 +10,7 @@ namespace gradwire::elastic {
 // A receiver's memory, as the mail sees it.
 class ViewMail::Slot {
  public:
-  std::span<std::byte> memory;
+  MessageRoom memory;
   bool is_waiting = false;
 };
 
@@ -22,10 +21,17 @@ class MailSender final : public Sender {
              std::span<const std::byte> memory)
       : mail_(std::move(mail)), peer_(peer), tag_(tag), memory_(memory) {}
 
-  void start(std::size_t bytes) override {
+  void start(std::size_t bytes, MessageToSend::Parts parts) override {
     check_message_bytes(bytes, memory_.size());
     if (tag_.lane == Lane::presence || mail_->is_over()) return;
-    mail_->send_(peer_, tag_.number(), memory_.first(bytes));
+    std::span<const std::byte> message = memory_.first(bytes);
+    if (!parts.empty()) {
+      const MessageToSend scattered(message, parts);
+      joined_.resize(scattered.bytes());
+      scattered.copy_out(joined_);
+      message = joined_;
+    }
+    mail_->send_(peer_, tag_.number(), message);
   }
   bool done() override { return true; }
   bool wait_for(std::chrono::microseconds) override { return true; }
@@ -35,14 +41,14 @@ class MailSender final : public Sender {
   const std::size_t peer_;
   const Tag tag_;
   const std::span<const std::byte> memory_;
+  std::vector<std::byte> joined_;  // a message in parts
 };
 
 class MailReceiver final : public Receiver {
  public:
   MailReceiver(std::shared_ptr<ViewMail> mail, std::size_t peer, Tag tag,
                std::span<std::byte> memory)
-      : mail_(std::move(mail)), tag_(tag) {
-    slot_.memory = memory;
+      : mail_(std::move(mail)), tag_(tag), memory_(memory) {
     const std::lock_guard lock(mail_->mutex_);
     queue_ = &mail_->queues_[{peer, tag.number()}];
     queue_->lane = tag.lane;
@@ -52,9 +58,10 @@ class MailReceiver final : public Receiver {
     std::erase(queue_->waiting, &slot_);
   }
 
-  void start() override {
+  void start(MessageRoom::Parts parts) override {
     const std::lock_guard lock(mail_->mutex_);
     check_can_start(slot_.is_waiting);
+    slot_.memory = MessageRoom(memory_, parts);
     slot_.is_waiting = true;
     queue_->waiting.push_back(&slot_);
     if (queue_->stored.empty()) return;
@@ -81,6 +88,7 @@ class MailReceiver final : public Receiver {
 
   const std::shared_ptr<ViewMail> mail_;
   const Tag tag_;
+  const std::span<std::byte> memory_;
   ViewMail::Queue* queue_;  // maps do not move their elements
   ViewMail::Slot slot_;
 };
@@ -104,6 +112,13 @@ class MailTransport final : public Transport {
     check_peer(peer, rank(), size());
     return std::make_unique<MailReceiver>(mail_, peer, tag, memory);
   }
+
+  void wait_for_any(std::chrono::microseconds time) override {
+    std::unique_lock lock(mail_->mutex_);
+    mail_->changed_.wait_for(lock, time, [this] { return mail_->has_news_; });
+    mail_->has_news_ = false;
+  }
+  void wake() noexcept override { mail_->tell(); }
 
   void allreduce(std::span<float> values) override { ring_allreduce(*this, values); }
   void abandon() noexcept override { mail_->end(); }
@@ -132,8 +147,8 @@ std::unique_ptr<Transport> ViewMail::make_transport() {
 // Under the lock, with a receiver that waits.
 bool ViewMail::put(Queue& queue, std::span<const std::byte> bytes) {
   Slot& slot = *queue.waiting.front();
-  if (bytes.size() > slot.memory.size()) return false;
-  if (!bytes.empty()) std::memcpy(slot.memory.data(), bytes.data(), bytes.size());
+  if (bytes.size() > slot.memory.bytes()) return false;
+  slot.memory.copy_in(0, bytes);
   slot.is_waiting = false;
   queue.waiting.pop_front();
   ++queue.taken;
@@ -151,8 +166,16 @@ bool ViewMail::deliver(std::size_t rank, std::uint32_t tag, std::span<const std:
       return false;
     }
   }
-  changed_.notify_all();
+  tell();
   return true;
+}
+
+void ViewMail::tell() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    has_news_ = true;
+  }
+  changed_.notify_all();
 }
 
 void ViewMail::begin_step() {
@@ -172,7 +195,7 @@ void ViewMail::give_results(std::size_t rank, Lane lane,
       }
     }
   }
-  changed_.notify_all();
+  tell();
 }
 
 void ViewMail::stop() {
@@ -186,7 +209,7 @@ void ViewMail::end() {
     const std::lock_guard lock(mutex_);
     is_stopped_ = is_ended_ = true;
   }
-  changed_.notify_all();
+  tell();
 }
 
 bool ViewMail::is_over() const {
