@@ -1,6 +1,6 @@
 // PieceThreads: the threads that encode and decode pieces, and the scratch memory of each. The
 // progress thread is one of them, so one thread means no others. The communicator owns it, and its
-// exchanges use it one after another, on the progress thread.
+// exchanges use it in turns, on the progress thread.
 //
 // Which thread gets a piece does not matter: pieces do not depend on each other, and everything
 // that has an order (payloads in a frame, refusals) follows the order of the pieces.
