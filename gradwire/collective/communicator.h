@@ -1,6 +1,6 @@
 // Communicator: connects one rank with its peers. It owns the transport and the progress thread,
-// the only thread that uses the transport. Exchanges run on that thread, several at a time; the one
-// that was started first goes first. It sends signs of life to the peers, however busy the caller is.
+// the only thread that uses the transport. Exchanges run on it, several at a time; the one that was
+// started first goes first. It sends signs of life to the peers, however busy the caller is.
 //
 // If a peer dies, stops answering or sends wrong frames, the communicator ends on all ranks: all
 // running and later calls throw PeerError, which names the first cause. Thread-safe.
