@@ -99,12 +99,13 @@ void add_convex_options(CLI::App& app, TrainArguments& arguments) {
           ->type_name("V")
           ->capture_default_str()
           ->group(group));
-  arguments.convex_only.push_back(
-      app.add_option("--step", options.convex.step, "The step size: auto, a number, or 0.5/L")
-          ->check(checked_by(convex::parse_step_rule))
-          ->type_name("V")
-          ->capture_default_str()
-          ->group(group));
+  arguments.convex_only.push_back(app.add_option("--step", options.convex.step,
+                                                 "The step size: auto, a number, or 0.5/L; with "
+                                                 "/(1+t/100) behind it, steps become shorter")
+                                      ->check(checked_by(convex::parse_step_rule))
+                                      ->type_name("V")
+                                      ->capture_default_str()
+                                      ->group(group));
 }
 
 // Adds options of networks only.
