@@ -107,9 +107,10 @@ void check_elastic(const CLI::App& app, const session::TrainOptions& options,
   }
   const ParsedMethod parsed = parse_method(method);
   if (!parsed.make_repeatable) {
-    throw UsageError(fmt::format(
-        "{} cannot be used while members come and go: {}. Use a codec alone, ef, ef21 or diana",
-        parsed.spec, parsed.why_not_repeatable));
+    throw UsageError(
+        fmt::format("{} cannot be used while members come and go: {}. docs/elastic.md lists the "
+                    "methods that can",
+                    parsed.spec, parsed.why_not_repeatable));
   }
 }
 

@@ -117,25 +117,29 @@ TEST_F(TrainElastic, CtrlCOnTheLastMemberLeavesACheckpointThatResumes) {
   }
 }
 
-// Three members and one that comes later: one is killed, one leaves, two finish. All that wrote
+// Four members and one that comes later: one is killed, one leaves, three finish. All that wrote
 // down a step or a checkpoint agree.
 TEST_F(TrainElastic, MembersComeAndGoAndTheRecordsAgree) {
   const std::string script =
-      founder("--steps 500 --workers 3 --checkpoint-every 20 --keep 1000 --evaluate-every 100") +
+      founder(
+          "--steps 1500 --workers 16 --members-least 3 --checkpoint-every 50 --keep 1000 "
+          "--evaluate-every 500 --wait 60") +
       " 2>" + founder_err() + " >/dev/null & founder=$!; " + find_address() +  //
       newcomer("killed") + " & killed=$!; " + newcomer("leaver") + " & leaver=$!; " +
-      await_steps(member("killed"), 10) + await_steps(member("leaver"), 10) +
+      newcomer("stays") + " & stays=$!; " + await_steps(member("killed"), 10) +
+      await_steps(member("leaver"), 10) + await_steps(member("stays"), 10) +
       "kill -KILL $killed; " + newcomer("late") + " & late=$!; " + await_steps(member("late"), 10) +
-      "kill -INT $leaver; wait $leaver; left=$?; wait $late; late=$?; wait $founder; "
-      "echo $left $late $?";
+      "kill -INT $leaver; wait $leaver; left=$?; wait $late; late=$?; wait $stays; stays=$?; "
+      "wait $founder; echo $left $late $stays $?";
   const Outcome outcome = in_a_process(script);
-  EXPECT_EQ(outcome.out, "130 0 0\n") << read_text(founder_err()) << read_text(member("late.err"))
-                                      << read_text(member("leaver.err"));
+  EXPECT_EQ(outcome.out, "130 0 0 0\n") << read_text(founder_err()) << read_text(member("late.err"))
+                                        << read_text(member("leaver.err"));
   EXPECT_TRUE(contains(read_text(member("leaver.err")), "left the run in order"));
   std::map<std::uint64_t, std::set<std::string>> hashes;
   std::map<std::uint64_t, std::set<std::pair<std::uint64_t, std::size_t>>> views;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> used;  // epoch and position
-  for (const std::string& record : {out_, member("killed"), member("leaver"), member("late")}) {
+  for (const std::string& record :
+       {out_, member("killed"), member("leaver"), member("stays"), member("late")}) {
     for (const auto& checkpoint : record::whole_checkpoints(record + "/checkpoints")) {
       hashes[checkpoint.step].insert(
           record::read_json_file(checkpoint.directory / "manifest.json")["hash"]);
@@ -152,7 +156,7 @@ TEST_F(TrainElastic, MembersComeAndGoAndTheRecordsAgree) {
   }
   for (const auto& [step, seen] : hashes) EXPECT_EQ(seen.size(), 1u) << "after step " << step;
   for (const auto& [step, seen] : views) EXPECT_EQ(seen.size(), 1u) << "step " << step;
-  EXPECT_EQ(views.size(), 500u);
+  EXPECT_EQ(views.size(), 1500u);
   // Every whole epoch has used every sample.
   const std::uint64_t last = used.rbegin()->first.first;
   const std::uint64_t samples =

@@ -46,7 +46,12 @@ class ElasticRun {
     group_options.buffers = learner_.buffers();
     group_options.on_event = [this](const ElasticEvent& event) { note(event); };
     ElasticGroup group(learner_.tensors(), options_.method, group_options, callbacks());
+    if (options_.on_member) options_.on_member();
     say("member " + short_id(group.self().id) + " listens on " + group.address());
+    if (options_.group.join.empty()) {
+      log_.note({.view = {.number = 1, .members = {group.self()}},
+                 .text = "this process founded the run"});
+    }
     committed_ = group.committed();
     reported_at_ = learner_.steps_done();
     {

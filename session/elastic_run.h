@@ -25,6 +25,8 @@ struct ElasticRunOptions {
   std::filesystem::path directory = {};  // of the record; must exist
   ElasticOptions group = {};             // on_event and buffers are set by the run
 
+  // Called once, when this process is a member.
+  std::function<void()> on_member = {};
   // Polled on a thread of its own. If it is true, this member leaves in order.
   std::function<bool()> wants_stop = {};
   // What people want to know. Called by several threads, one at a time.

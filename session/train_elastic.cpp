@@ -212,7 +212,7 @@ FinishedRun run_elastic(const TrainOptions& options, const std::string& method,
   if (!elastic.wait_seconds) group.wait = std::chrono::milliseconds(run.wait_ms);
   group.topology = run.options.workers.topology();
   group.seed = run.options.seed;
-  const launch::StopRequest stop;
+  std::optional<launch::StopRequest> stop;  // Ctrl-C ends a process that still waits to join
   ElasticRunResult result =
       run_elastic_member(learner, checkpoints,
                          {.method = run.method,
