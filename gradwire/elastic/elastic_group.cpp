@@ -371,6 +371,7 @@ std::optional<ElasticReport> ElasticGroup::average(std::span<const std::span<flo
 }
 
 void ElasticGroup::leave() noexcept { impl_->loop().leave(); }
+void ElasticGroup::abandon() noexcept { impl_->loop().abandon(); }
 const std::optional<ElasticEnd>& ElasticGroup::end() const { return impl_->loop().end(); }
 const std::string& ElasticGroup::address() const { return impl_->loop().self().address; }
 const membership::Member& ElasticGroup::self() const { return impl_->loop().self(); }

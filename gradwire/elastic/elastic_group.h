@@ -201,6 +201,9 @@ class ElasticGroup {
   // thread. Returns at once.
   void leave() noexcept;
 
+  // Ends at once, whatever is under way: the others see a lost member. Any thread.
+  void abandon() noexcept;
+
   // Once next() or step() has returned nothing.
   const std::optional<ElasticEnd>& end() const;
 

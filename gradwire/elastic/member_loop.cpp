@@ -209,6 +209,10 @@ void MemberLoop::leave() noexcept {
   post([this] { member_->on_leave(now()); });
 }
 
+void MemberLoop::abandon() noexcept {
+  post([this] { say_over(EndReason::left, certain_step(), "this process gave the run up"); });
+}
+
 void MemberLoop::on_result(std::uint64_t view, std::uint64_t step, std::size_t rank, Bytes frames) {
   post([this, view, step, rank, frames = std::move(frames)]() mutable {
     if (!running_ || running_->step != step || running_->world.number != view) return;

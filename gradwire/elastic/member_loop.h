@@ -76,6 +76,7 @@ class MemberLoop {
   void set_result_lane(Lane lane) { result_lane_ = lane; }
 
   void leave() noexcept;                                         // any thread
+  void abandon() noexcept;                                       // any thread
   const std::optional<ElasticEnd>& end() const { return end_; }  // after OverWork
 
   // --- The exchange's thread ---

@@ -4,8 +4,9 @@
     hook = gradwire.attach(ddp_model, "ef(topk(1%) | natural)")
 
 From then on the gradients of a ``DistributedDataParallel`` model travel as small, checked,
-compressed frames. Methods that look at the model itself have :class:`LazyStep`; arrays of numpy have
-:func:`encode` and :func:`decode`. docs/pytorch.md is the manual.
+compressed frames. :func:`join` trains with processes that come and go (docs/elastic.md). Methods that
+look at the model itself have :class:`LazyStep`; arrays of numpy have :func:`encode` and
+:func:`decode`. docs/pytorch.md is the manual.
 """
 
 try:
@@ -19,12 +20,16 @@ except ImportError as error:
 from ._native import __version__
 from .attach import attach
 from .arrays import codecs, decode, encode, methods
+from .elastic import ElasticRun, join
 from .errors import Error, FileError, PeerError, SpecError, StartError
 from .hook import Hook
 from .lazy import LazyStep
+from .sampler import ElasticSampler
 from .state import reshare
 
 __all__ = [
+    "ElasticRun",
+    "ElasticSampler",
     "Error",
     "FileError",
     "Hook",
@@ -37,6 +42,7 @@ __all__ = [
     "codecs",
     "decode",
     "encode",
+    "join",
     "methods",
     "reshare",
 ]
