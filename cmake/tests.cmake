@@ -51,6 +51,13 @@ foreach(test transport_test collective_test rooms_test)
   endif()
 endforeach()
 
+# A short storm: an elastic run whose processes are killed. tools/storm alone is the long one.
+add_test(NAME storm
+         COMMAND tools/storm --processes 5 --mean-seconds 1.5 --minutes 0.2 --no-times
+                 --command "$<TARGET_FILE:ranks> elastic ms=10 wait=60000"
+         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+set_tests_properties(storm PROPERTIES RUN_SERIAL TRUE TIMEOUT 180)
+
 if(TARGET gradwire_cli)
   add_room_test(record_test record record)
   add_room_test(data_test data data)
