@@ -260,7 +260,7 @@ void MemberLoop::perform(const BeginStep& action) {
                      .mail = mail_,
                      .results = std::vector<std::optional<Bytes>>(view.members.size())};
   const std::lock_guard lock(mutex_);
-  verdict_ = Verdict::none;
+  verdict_ = {action.view, action.step, false};
   begin_ = BeginWork{.step = action.step,
                      .view = view,
                      .rank = member_->rank(),
@@ -275,16 +275,14 @@ void MemberLoop::perform(const StopStep&) {
   begin_.reset();
 }
 
-void MemberLoop::perform(const AbortStep& action) {
+void MemberLoop::perform(const AbortStep&) {
   fetches_.clear();
   const std::lock_guard lock(mutex_);
   begin_.reset();
   if (!running_) return;
   running_->mail->end();
-  verdict_ = Verdict::abort;
-  verdict_view_ = running_->world.number;
-  verdict_step_ = action.step;
   running_.reset();
+  verdict_ = {};
   changed_.notify_all();
 }
 
@@ -292,9 +290,7 @@ void MemberLoop::perform(const CommitStep& action) {
   fetches_.clear();
   const std::lock_guard lock(mutex_);
   begin_.reset();
-  verdict_ = Verdict::commit;
-  verdict_view_ = action.world;
-  verdict_step_ = action.step;
+  verdict_ = {action.world, action.step, true};
   changed_.notify_all();
 }
 

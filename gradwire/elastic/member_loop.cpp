@@ -224,13 +224,9 @@ void MemberLoop::on_result(std::uint64_t view, std::uint64_t step, std::size_t r
 
 void MemberLoop::await_commit(std::uint64_t view, std::uint64_t step) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] {
-    return end_ || is_stopping_ ||
-           (verdict_ != Verdict::none && verdict_view_ == view && verdict_step_ == step);
-  });
-  const bool is_this = verdict_view_ == view && verdict_step_ == step;
-  if (is_this && verdict_ == Verdict::commit) return;
-  throw StepAborted();
+  const auto is_this = [&] { return verdict_.view == view && verdict_.step == step; };
+  changed_.wait(lock, [&] { return end_ || is_stopping_ || !is_this() || verdict_.is_commit; });
+  if (!is_this() || !verdict_.is_commit) throw StepAborted();
 }
 
 // --- The thread ----------------------------------------------------------------------------------
