@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "gradwire/collective/test_support.h"
+#include "gradwire/core/check.h"
 #include "gradwire/method/parsed_method.h"
 #include "gradwire/method/repeatable_method.h"
 #include "gtest/gtest.h"
