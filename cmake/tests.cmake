@@ -72,6 +72,11 @@ if(TARGET gradwire_cli)
   add_room_test(session_test session session)
   add_room_test(reproduce_test reproduce reproduce)
   add_room_test(cli_test cli cli)
+  foreach(test train_test advise_test session_test reproduce_test cli_test)
+    if(TARGET ${test})
+      add_dependencies(${test} gradwire_networks)
+    endif()
+  endforeach()
 
   # libtorch's kernels depend on the machine. One that only machines without AVX-512 use writes past
   # its memory (docs/onednn.md). So networks are also tried with the kernels of such a machine, and
@@ -94,6 +99,13 @@ if(TARGET gradwire_cli)
     target_compile_definitions(cli_test PRIVATE GRADWIRE_PROGRAM="$<TARGET_FILE:gradwire_cli>")
     add_dependencies(cli_test gradwire_cli)
   endif()
+endif()
+
+# `gradwire run` on hosts of its own, with an sshd and a disk each.
+if(TARGET gradwire_cli)
+  add_test(NAME hosts_test COMMAND tests/hosts_test.sh $<TARGET_FILE:gradwire_cli>
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(hosts_test PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300 RUN_SERIAL TRUE)
 endif()
 
 # The page in a browser: pages of made-up runs, opened and used.

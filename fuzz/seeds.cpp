@@ -289,8 +289,8 @@ void write_parcel_seeds(const std::filesystem::path& root) {
 void write_lgc_indices_seeds(const std::filesystem::path& root) {
   SeedWriter seeds(root, "lgc_indices");
   for (std::size_t i = 0; i < kIndexCodecs.size(); ++i) {
-    IndexMessage message(kIndexLayers, kIndexShare, kIndexCodecs[i]);
-    std::vector<float> values(kIndexLayers[0] + kIndexLayers[1]);
+    IndexMessage message = experienced_message(i);
+    std::vector<float> values(kIndexElements);
     for (std::size_t j = 0; j < values.size(); ++j) {
       values[j] = std::sin(static_cast<float>(j * j));
     }

@@ -66,6 +66,7 @@ Json to_json(const RunRecord& record) {
     if (kind->is_list) json[kind->run_name] = Json::array();
   }
   json.update(record.notes);
+  if (!record.views.empty()) json["views"] = record.views;
   json["configuration"] = record.configuration;
   json["version"] = record.version;
   json["machine"] = record.machine;
@@ -89,6 +90,7 @@ RunRecord run_from_json(const Json& json) {
           .phases = phases_from(field<Json>(json, "seconds")),
           .seconds = field<double>(json["seconds"], "total"),
           .notes = notes_from(json),
+          .views = json.contains("views") ? field<Json>(json, "views") : Json::array(),
           .configuration = field<Json>(json, "configuration"),
           .version = field<std::string>(json, "version"),
           .machine = field<Json>(json, "machine")};

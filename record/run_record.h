@@ -36,6 +36,7 @@ struct RunRecord {
   // The notes of the method, keyed by NoteKind::run_name: a list of all notes with their steps, or
   // their totals. In run.json each key is a top-level field. A list is written even if it is empty.
   Json notes = Json::object();
+  Json views = Json::array();  // of an elastic run: ViewRecords; written only if there are any
   Json configuration = Json::object();
   std::string version;
   Json machine = Json::object();

@@ -16,6 +16,7 @@ namespace gradwire::record {
 namespace {
 
 constexpr double kMsPerSecond = 1e3;
+constexpr const char* kAttendance = "attendance";
 
 std::string to_line(const StepRecord& step) {
   Json json = {{"step", step.step},
@@ -37,6 +38,7 @@ std::string to_line(const StepRecord& step) {
   if (step.metrics.test_loss) json["test_loss"] = *step.metrics.test_loss;
   if (step.metrics.accuracy) json["accuracy"] = *step.metrics.accuracy;
   if (step.note) json[step.note->kind->step_name] = to_json(*step.note);
+  if (step.attendance) json[kAttendance] = to_json(*step.attendance);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
@@ -67,11 +69,16 @@ StepRecord from_json(const Json& json, const NoteKinds& kinds) {
                      .exchange_seconds = seconds("exchange_ms"),
                      .decode_seconds = seconds("decode_ms")},
           .seconds = seconds("step_ms"),
-          .note = note_in(json, kinds)};
+          .note = note_in(json, kinds),
+          .attendance = json.contains(kAttendance)
+                            ? std::optional(attendance_from(json[kAttendance]))
+                            : std::nullopt};
 }
 
+// `expected` is the step of the line; nothing if it may be any.
 StepRecord parse_line(const std::filesystem::path& path, std::string_view line,
-                      std::uint64_t number, const NoteKinds& kinds) {
+                      std::uint64_t number, std::optional<std::uint64_t> expected,
+                      const NoteKinds& kinds) {
   const auto fail = [&](const std::string& what) {
     fail_file(path, "line " + std::to_string(number) + ": " + what);
   };
@@ -83,8 +90,11 @@ StepRecord parse_line(const std::filesystem::path& path, std::string_view line,
   } catch (const Error& error) {
     fail(error.what());
   }
-  if (step.step != number)
-    fail("expected step " + std::to_string(number) + ", found " + std::to_string(step.step));
+  // Only a member of an elastic run has not seen the first steps.
+  if (!expected && !step.attendance) expected = 1;
+  if (expected && step.step != *expected) {
+    fail("expected step " + std::to_string(*expected) + ", found " + std::to_string(step.step));
+  }
   return step;
 }
 
@@ -132,7 +142,9 @@ std::vector<StepRecord> read_steps(const std::filesystem::path& path) {
   const NoteKinds kinds = note_kinds();
   std::vector<StepRecord> steps;
   for (const std::string& line : whole_lines(path)) {
-    steps.push_back(parse_line(path, line, steps.size() + 1, kinds));
+    std::optional<std::uint64_t> expected;
+    if (!steps.empty()) expected = steps.back().step + 1;
+    steps.push_back(parse_line(path, line, steps.size() + 1, expected, kinds));
   }
   return steps;
 }

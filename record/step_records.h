@@ -1,5 +1,6 @@
 // steps.jsonl: one line for each step, in the order of the steps, each a JSON object. Lines are
-// written during the run, so that a killed run leaves its finished steps.
+// written during the run, so that a killed run leaves its finished steps. The first line is step 1;
+// of a member that joined an elastic run, the first step that it took part in.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 
 #include "gradwire/core/telemetry.h"
 #include "gradwire/method/note.h"
+#include "record/attendance.h"
 #include "record/metrics.h"
 
 namespace gradwire::record {
@@ -30,6 +32,7 @@ struct StepRecord {
   double seconds = 0;  // wall-clock time on rank 0
   // The method's note, from rank 0. Rows may be means over the workers: see NoteTable.
   std::optional<Note> note = {};
+  std::optional<Attendance> attendance = {};  // of elastic runs
 
   bool operator==(const StepRecord&) const = default;
 };

@@ -44,7 +44,7 @@ record::Metrics Evaluation::run(std::uint64_t step) {
   mean_statistics(step);
   kept_.assign(model_.statistics().begin(), model_.statistics().end());
   std::ranges::copy(mean_, model_.statistics().begin());
-  const Score own = score_own_part();
+  const Score own = score_test(model_, source_, communicator_.rank(), communicator_.size(), batch_);
   std::ranges::copy(kept_, model_.statistics().begin());
 
   const auto losses = gather_from_ranks(communicator_, std::bit_cast<std::uint64_t>(own.loss));
@@ -57,13 +57,13 @@ record::Metrics Evaluation::run(std::uint64_t step) {
   return {.test_loss = loss / count, .accuracy = static_cast<double>(sums[0]) / count};
 }
 
-Score Evaluation::score_own_part() {
+Score score_test(Model& model, const data::Source& source, std::size_t part, std::size_t parts,
+                 data::Batch& batch) {
   Score sum;
-  const std::size_t all = source_.size(data::Part::test);
-  const std::size_t stride = kBatch * communicator_.size();
-  for (std::size_t first = kBatch * communicator_.rank(); first < all; first += stride) {
-    source_.fill_test(first, std::min(kBatch, all - first), batch_);
-    const Score score = model_.evaluate(batch_);
+  const std::size_t all = source.size(data::Part::test);
+  for (std::size_t first = kBatch * part; first < all; first += kBatch * parts) {
+    source.fill_test(first, std::min(kBatch, all - first), batch);
+    const Score score = model.evaluate(batch);
     sum.loss += score.loss;
     sum.correct += score.correct;
     sum.count += score.count;

@@ -3,6 +3,7 @@
 // thread; what it is made with must outlive it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -14,6 +15,10 @@
 #include "train/model.h"
 
 namespace gradwire::train {
+
+// The score of part `part` of `parts` of the test set.
+Score score_test(Model& model, const data::Source& source, std::size_t part, std::size_t parts,
+                 data::Batch& batch);
 
 class Evaluation {
  public:
@@ -31,8 +36,6 @@ class Evaluation {
   Traffic take_traffic();
 
  private:
-  Score score_own_part();
-
   Communicator& communicator_;
   const data::Source& source_;
   Model& model_;

@@ -1,16 +1,15 @@
 #include "train/learner_files.h"
 
 #include <algorithm>
-#include <map>
 #include <span>
 #include <string>
 
 #include "gradwire/file/file_failure.h"
 #include "gradwire/method/state.h"
 #include "gradwire/method/state_file.h"
-#include "gradwire/wire/frame.h"
 #include "record/fields.h"
 #include "record/hash_text.h"
+#include "train/replica_state.h"
 
 namespace gradwire::train {
 namespace {
@@ -18,60 +17,25 @@ namespace {
 using record::Json;
 
 constexpr const char* kModel = "model.gws";
-constexpr const char* kValues = "values";
 constexpr const char* kStatistics = "running statistics";
 
 std::string statistics_file(std::size_t rank, std::size_t ranks) {
   return "statistics-rank" + std::to_string(rank) + "-of-" + std::to_string(ranks) + ".gws";
 }
 
-StateArray to_array(const std::string& memory, const Parameter& parameter,
-                    std::span<const float> all) {
-  const auto values = all.subspan(parameter.first, parameter.elements);
-  return {.memory = memory,
-          .tensor = parameter.name,
-          .sharing = Sharing::replicated,
-          .values = {values.begin(), values.end()}};
-}
-
-// Every vector as long as the parameters.
-std::map<std::string, std::span<float>> replicas(Learner& learner) {
-  auto vectors = learner.optimiser().memories();
-  vectors[kValues] = learner.model().values();
-  return vectors;
-}
-
-MethodState model_state(Learner& learner) {
-  MethodState state;
-  state.spec = learner.model().spec();
-  for (const Parameter& parameter : learner.model().parameters()) {
-    state.tensors.push_back({parameter.name, parameter.shape});
-    for (const auto& [name, values] : replicas(learner)) {
-      state.arrays.push_back(to_array(name, parameter, values));
-    }
-  }
-  return state;
-}
-
-const StateArray* find(const MethodState& state, const std::string& memory,
-                       const std::string& tensor) {
-  const auto found = std::ranges::find_if(state.arrays, [&](const StateArray& array) {
-    return array.memory == memory && array.tensor == tensor;
-  });
-  return found == state.arrays.end() ? nullptr : &*found;
+// The file with a rank's parameters and the optimiser's memories.
+std::string model_file(const Learner& learner, std::size_t rank, std::size_t ranks) {
+  if (!learner.is_local()) return kModel;
+  return "worker-rank" + std::to_string(rank) + "-of-" + std::to_string(ranks) + ".gws";
 }
 
 void load_model(const std::filesystem::path& path, Learner& learner) {
-  const MethodState state = read_state(path);
-  for (const Parameter& parameter : learner.model().parameters()) {
-    for (const auto& [name, values] : replicas(learner)) {
-      const StateArray* const array = find(state, name, parameter.name);
-      if (array == nullptr || array->values.size() != parameter.elements) {
-        fail_file(path, "has no " + name + " of " + parameter.name + " with " +
-                            std::to_string(parameter.elements) + " elements");
-      }
-      std::ranges::copy(array->values, values.subspan(parameter.first).begin());
-    }
+  try {
+    load_replica(read_state(path), learner.model(), learner.optimiser());
+  } catch (const FileError&) {
+    throw;
+  } catch (const Error& error) {
+    fail_file(path, error.what());
   }
 }
 
@@ -88,7 +52,7 @@ MethodState statistics_state(Learner& learner, std::size_t rank, std::size_t ran
 
 void load_statistics(const std::filesystem::path& path, Learner& learner) {
   const MethodState state = read_state(path);
-  const StateArray* const array = find(state, kStatistics, kStatistics);
+  const StateArray* const array = find_array(state, kStatistics, kStatistics);
   if (array == nullptr || array->values.size() != learner.model().statistics().size()) {
     fail_file(path, "has not the running statistics of this model");
   }
@@ -98,19 +62,18 @@ void load_statistics(const std::filesystem::path& path, Learner& learner) {
 }  // namespace
 
 std::uint64_t replica_hash(Learner& learner) {
-  std::uint64_t hash = learner.optimiser().steps();
-  for (const auto& [name, values] : replicas(learner)) {
-    hash = checksum(std::as_bytes(values), hash);
-  }
-  return hash;
+  return replica_hash(learner.model(), learner.optimiser());
 }
 
 Json save_learner(const std::filesystem::path& directory, std::size_t rank, std::size_t ranks,
-                  Learner& learner) {
+                  bool leads_disk, Learner& learner) {
   if (!learner.model().statistics().empty()) {
     write_state(directory / statistics_file(rank, ranks), statistics_state(learner, rank, ranks));
   }
-  if (rank == 0) write_state(directory / kModel, model_state(learner));
+  if (leads_disk || learner.is_local()) {
+    write_state(directory / model_file(learner, rank, ranks),
+                replica_state(learner.model(), learner.optimiser()));
+  }
   return {{"optimiser_steps", learner.optimiser().steps()},
           {"moved_squared", learner.moved_squared()},
           {"replica_hash", record::hash_text(replica_hash(learner))}};
@@ -118,15 +81,18 @@ Json save_learner(const std::filesystem::path& directory, std::size_t rank, std:
 
 void load_learner(const std::filesystem::path& directory, const Json& manifest, std::size_t rank,
                   std::size_t ranks, Learner& learner) {
-  load_model(directory / kModel, learner);
+  const std::filesystem::path model = directory / model_file(learner, rank, ranks);
+  load_model(model, learner);
   if (!learner.model().statistics().empty()) {
     load_statistics(directory / statistics_file(rank, ranks), learner);
   }
   learner.optimiser().set_steps(record::field<std::uint64_t>(manifest, "optimiser_steps"));
   learner.set_moved_squared(record::field<double>(manifest, "moved_squared"));
-  if (record::hash_text(replica_hash(learner)) !=
-      record::field<std::string>(manifest, "replica_hash")) {
-    fail_file(directory / kModel, "is not the model that the manifest names");
+  // The manifest has the hash of rank 0.
+  const bool is_known = rank == 0 || !learner.is_local();
+  if (is_known && record::hash_text(replica_hash(learner)) !=
+                      record::field<std::string>(manifest, "replica_hash")) {
+    fail_file(model, "is not the model that the manifest names");
   }
 }
 

@@ -105,6 +105,19 @@ class MailTransport final : public Transport {
     return std::make_unique<MailReceiver>(mail_, peer, tag, memory);
   }
 
+  void wait_for_any(std::chrono::microseconds time) override {
+    std::unique_lock lock(mail_->mutex_);
+    mail_->changed_.wait_for(lock, time, [&] { return mail_->has_news_; });
+    mail_->has_news_ = false;
+  }
+  void wake() noexcept override {
+    {
+      const std::lock_guard lock(mail_->mutex_);
+      mail_->has_news_ = true;
+    }
+    mail_->changed_.notify_all();
+  }
+
   void allreduce(std::span<float> values) override { ring_allreduce(*this, values); }
   void abandon() noexcept override { mail_->end(); }
 
@@ -144,6 +157,7 @@ bool ViewMail::deliver(std::size_t rank, std::uint32_t tag, std::span<const std:
   {
     const std::lock_guard lock(mutex_);
     if (is_stopped_ || is_ended_) return true;
+    has_news_ = true;
     Queue& queue = queues_[{rank, tag}];
     if (queue.waiting.empty()) {
       queue.stored.emplace_back(bytes.begin(), bytes.end());
@@ -164,6 +178,7 @@ void ViewMail::give_results(std::size_t rank, Lane lane,
                             std::span<const std::span<const std::byte>> frames) {
   {
     const std::lock_guard lock(mutex_);
+    has_news_ = true;
     for (auto& [key, queue] : queues_) {
       if (key.first != rank || queue.lane != lane || queue.waiting.empty()) continue;
       for (std::size_t i = queue.taken - queue.taken_before;
@@ -184,7 +199,7 @@ void ViewMail::stop() {
 void ViewMail::end() {
   {
     const std::lock_guard lock(mutex_);
-    is_stopped_ = is_ended_ = true;
+    is_stopped_ = is_ended_ = has_news_ = true;
   }
   changed_.notify_all();
 }

@@ -4,8 +4,9 @@
     hook = gradwire.attach(ddp_model, "ef(topk(1%) | natural)")
 
 From then on the gradients of a ``DistributedDataParallel`` model travel as small, checked,
-compressed frames. :func:`join` trains with processes that come and go (docs/elastic.md). Methods that
-look at the model itself have :class:`LazyStep`; arrays of numpy have :func:`encode` and
+compressed frames. Methods that look at the model itself have :class:`LazyStep`; with ``local(...)``
+every rank takes steps of its own (:class:`LocalSteps`). :func:`join` trains with processes that come
+and go (docs/elastic.md). Arrays of numpy have :func:`encode` and
 :func:`decode`. docs/pytorch.md is the manual.
 """
 
@@ -24,6 +25,7 @@ from .elastic import ElasticRun, join
 from .errors import Error, FileError, PeerError, SpecError, StartError
 from .hook import Hook
 from .lazy import LazyStep
+from .local import LocalSteps
 from .sampler import ElasticSampler
 from .state import reshare
 
@@ -34,6 +36,7 @@ __all__ = [
     "FileError",
     "Hook",
     "LazyStep",
+    "LocalSteps",
     "PeerError",
     "SpecError",
     "StartError",
