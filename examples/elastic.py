@@ -1,4 +1,4 @@
-"""Training whose processes come and go: start it, kill it, join it. docs/elastic.md walks through it.
+"""Training whose processes come and go: start it, kill it, join it. docs/elastic_python.md walks through it.
 
     python3 examples/elastic.py --listen 127.0.0.1:29400
     python3 examples/elastic.py --join 127.0.0.1:29400        # as often as you like

@@ -1,6 +1,6 @@
 // ElasticGroup: one process's part in a run whose processes come and go. All members hold the same
 // bits after every step. A member can be killed at any time, and new ones join without a pause of
-// the others. docs/elastic.md is for users, docs/membership.md has the protocol.
+// the others. docs/elastic_python.md is for users, docs/membership.md has the protocol.
 //
 // A training loop:
 //

@@ -6,7 +6,7 @@
 From then on the gradients of a ``DistributedDataParallel`` model travel as small, checked,
 compressed frames. Methods that look at the model itself have :class:`LazyStep`; with ``local(...)``
 every rank takes steps of its own (:class:`LocalSteps`). :func:`join` trains with processes that come
-and go (docs/elastic.md). Arrays of numpy have :func:`encode` and
+and go (docs/elastic_python.md). Arrays of numpy have :func:`encode` and
 :func:`decode`. docs/pytorch.md is the manual.
 """
 
