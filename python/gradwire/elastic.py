@@ -117,7 +117,10 @@ class ElasticRun:
         options = dict(security.native(), listen=given["listen"], join=list(addresses))
         if given["address"]:
             options["address"] = given["address"]
-        tell_event = given["on_event"] or tell
+        self._events = _native.ElasticEvents()
+        threading.Thread(
+            target=_tell_events, args=(self._events, given["on_event"] or tell), daemon=True
+        ).start()
         self._group = _native.ElasticGroup(
             self._gradients.shapes(), spec, self._apply, self._save, self._load,
             buffers=self._buffers.shapes(), global_batch=global_batch,
@@ -125,7 +128,7 @@ class ElasticRun:
             topology=given["topology"], seed=given["seed"],
             codec_threads=given["codec_threads"] or 0,
             donate_bytes_per_second=given["donate_bytes_per_second"],
-            on_event=lambda text, view, members: tell_event(text), **options,
+            events=self._events, **options,
         )  # fmt: skip
         self._interrupts = _Interrupts(self._group) if given["handles_interrupts"] else None
 
@@ -135,6 +138,7 @@ class ElasticRun:
         """Waits for the next step. False: it is over for this process, and :attr:`end` says why."""
         turn = self._group.next()
         if turn is None:
+            self._events.close()
             if self._interrupts:
                 self._interrupts.end()
             return False
@@ -241,6 +245,11 @@ class ElasticRun:
             self._sampler.load_state_dict(state["sampler"])
         if self._state is not None:
             self._state[1](state["user"])
+
+
+def _tell_events(events: Any, tell_one: Callable[[str], None]) -> None:
+    for text in iter(events.take, None):
+        tell_one(text)
 
 
 class _Room:

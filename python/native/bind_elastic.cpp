@@ -4,13 +4,16 @@
 #include <pybind11/stl.h>
 
 #include <chrono>
+#include <condition_variable>
+#include <deque>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gradwire/elastic/elastic_group.h"
-#include "gradwire/wire/frame.h"
 #include "python/native/bindings.h"
 #include "python/native/options.h"
 
@@ -34,6 +37,37 @@ std::vector<std::span<float>> spans_of(const std::vector<Floats>& floats) {
   }
   return spans;
 }
+
+// What happens to the group, for a thread of Python. The group's own threads never wait for
+// Python's lock: while a program computes, they answer other members.
+class Events {
+ public:
+  void add(std::string text) {
+    const std::lock_guard lock(mutex_);
+    texts_.push_back(std::move(text));
+    changed_.notify_one();
+  }
+  void close() {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+    changed_.notify_one();
+  }
+  // Waits. Nothing after close().
+  std::optional<std::string> take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return is_closed_ || !texts_.empty(); });
+    if (texts_.empty()) return std::nullopt;
+    std::string text = std::move(texts_.front());
+    texts_.pop_front();
+    return text;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> texts_;
+  bool is_closed_ = false;
+};
 
 py::dict to_dict(const ElasticUpdate& update) {
   std::vector<std::uintptr_t> addresses;
@@ -104,21 +138,14 @@ ElasticOptions options_of(const py::kwargs& given) {
   options.seed = get("seed", std::uint64_t{0});
   options.codec_threads = get("codec_threads", std::size_t{0});
   options.buffers = tensors_of(get("buffers", NamedShapes()));
-  if (given.contains("on_event")) {
-    options.on_event =
-        [tell = keep(given["on_event"].cast<py::function>())](const ElasticEvent& event) {
-          const py::gil_scoped_acquire lock;
-          try {
-            (*tell)(event.text, event.view.number, event.view.members.size());
-          } catch (const py::error_already_set& error) {
-            py::print("gradwire: on_event failed:", error.what());
-          }
-        };
+  if (given.contains("events")) {
+    const auto events = given["events"].cast<std::shared_ptr<Events>>();
+    options.on_event = [events](const ElasticEvent& event) { events->add(event.text); };
   }
   return options;
 }
 
-// Goes without Python's lock: its threads may wait for it in on_event.
+// Goes without Python's lock: the end may take a moment.
 struct EndWithoutLock {
   void operator()(ElasticGroup* group) const {
     const py::gil_scoped_release released;
@@ -188,6 +215,10 @@ py::object average(ElasticGroup& group, const std::vector<Floats>& buffers) {
 }  // namespace
 
 void bind_elastic(py::module_& module) {
+  py::class_<Events, std::shared_ptr<Events>>(module, "ElasticEvents")
+      .def(py::init<>())
+      .def("take", &Events::take, py::call_guard<py::gil_scoped_release>())
+      .def("close", &Events::close, py::call_guard<py::gil_scoped_release>());
   py::class_<ElasticGroup, Group>(module, "ElasticGroup")
       .def(py::init(&make))
       .def("next", &next)
@@ -202,11 +233,6 @@ void bind_elastic(py::module_& module) {
         return py::make_tuple(membership::name(group.end()->reason), group.end()->text,
                               group.end()->settled);
       });
-  module.def("checksum", [](const py::buffer& array) {
-    const py::buffer_info memory = array.request();
-    const auto bytes = static_cast<std::size_t>(memory.size * memory.itemsize);
-    return checksum({static_cast<const std::byte*>(memory.ptr), bytes});
-  });
 }
 
 }  // namespace gradwire::python
