@@ -4,6 +4,7 @@ import ctypes
 import signal
 import socket
 import threading
+from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import torch
@@ -121,15 +122,16 @@ class ElasticRun:
         threading.Thread(
             target=_tell_events, args=(self._events, given["on_event"] or tell), daemon=True
         ).start()
-        self._group = _native.ElasticGroup(
-            self._gradients.shapes(), spec, self._apply, self._save, self._load,
-            buffers=self._buffers.shapes(), global_batch=global_batch,
-            members_least=given["members_least"], silence=given["silence"], wait=given["wait"],
-            topology=given["topology"], seed=given["seed"],
-            codec_threads=given["codec_threads"] or 0,
-            donate_bytes_per_second=given["donate_bytes_per_second"],
-            events=self._events, **options,
-        )  # fmt: skip
+        with _ended_by_interrupt(), _closed_on_failure(self._events):
+            self._group = _native.ElasticGroup(
+                self._gradients.shapes(), spec, self._apply, self._save, self._load,
+                buffers=self._buffers.shapes(), global_batch=global_batch,
+                members_least=given["members_least"], silence=given["silence"], wait=given["wait"],
+                topology=given["topology"], seed=given["seed"],
+                codec_threads=given["codec_threads"] or 0,
+                donate_bytes_per_second=given["donate_bytes_per_second"],
+                events=self._events, **options,
+            )  # fmt: skip
         self._interrupts = _Interrupts(self._group) if given["handles_interrupts"] else None
 
     # --- A training loop ---
@@ -245,6 +247,28 @@ class ElasticRun:
             self._sampler.load_state_dict(state["sampler"])
         if self._state is not None:
             self._state[1](state["user"])
+
+
+@contextmanager
+def _ended_by_interrupt() -> Iterator[None]:
+    """Ctrl-C ends a process that waits for the run: nobody depends on it yet."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+@contextmanager
+def _closed_on_failure(events: Any) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        events.close()
+        raise
 
 
 def _tell_events(events: Any, tell_one: Callable[[str], None]) -> None:
