@@ -123,7 +123,7 @@ class ElasticRun:
             target=_tell_events, args=(self._events, given["on_event"] or tell), daemon=True
         ).start()
         with _ended_by_interrupt(), _closed_on_failure(self._events):
-            self._group = _native.ElasticGroup(
+            self._group: Any = _native.ElasticGroup(
                 self._gradients.shapes(), spec, self._apply, self._save, self._load,
                 buffers=self._buffers.shapes(), global_batch=global_batch,
                 members_least=given["members_least"], silence=given["silence"], wait=given["wait"],
@@ -132,17 +132,19 @@ class ElasticRun:
                 donate_bytes_per_second=given["donate_bytes_per_second"],
                 events=self._events, **options,
             )  # fmt: skip
+        #: What other processes can join.
+        self.address: str = self._group.address
+        self._end: Optional[Tuple[str, str, int]] = None
+        self._committed = 0
         self._interrupts = _Interrupts(self._group) if given["handles_interrupts"] else None
 
     # --- A training loop ---
 
     def next(self) -> bool:
         """Waits for the next step. False: it is over for this process, and :attr:`end` says why."""
-        turn = self._group.next()
+        turn = self._group.next() if self._group is not None else None
         if turn is None:
-            self._events.close()
-            if self._interrupts:
-                self._interrupts.end()
+            self._finish()
             return False
         self.step_number = turn["step"]
         self.share, self.shares = turn["share"], turn["shares"]
@@ -150,6 +152,17 @@ class ElasticRun:
         if self._sampler is not None:
             self.samples = self._sampler.share(self.share, self.shares)
         return True
+
+    def _finish(self) -> None:
+        """The group goes, and with it its threads; it would keep this object alive otherwise."""
+        if self._group is None:
+            return
+        self._end = self._group.end
+        self._committed = self._group.committed
+        self._events.close()
+        if self._interrupts:
+            self._interrupts.end()
+        self._group = None
 
     def __iter__(self) -> Iterator["ElasticRun"]:
         while self.next():
@@ -168,6 +181,8 @@ class ElasticRun:
             samples = len(self.samples)
         self._gradients.fill({n: p.grad for n, p in self._parameters.items()} if samples else {})
         rate = float(self._optimizer.param_groups[0]["lr"])
+        if self._group is None:
+            return False
         report = self._group.step(self._gradients.addresses(), samples, rate, is_last)
         return report is not None
 
@@ -176,27 +191,26 @@ class ElasticRun:
         and by all members in the same step. It takes the place of step()."""
         if not self._buffers.names:
             raise Error("the model has no buffers of floats to average")
+        if self._group is None:
+            return False
         self._buffers.fill(dict(self._model.named_buffers()))
         return self._group.average(self._buffers.addresses()) is not None
 
     def leave(self) -> None:
         """Leaves in order after the present step: next() returns False then."""
-        self._group.leave()
-
-    @property
-    def address(self) -> str:
-        """What other processes can join."""
-        return self._group.address
+        if self._group is not None:
+            self._group.leave()
 
     @property
     def committed(self) -> int:
         """The last step that was applied here."""
-        return self._group.committed
+        return self._group.committed if self._group is not None else self._committed
 
     @property
     def end(self) -> Optional[Tuple[str, str, int]]:
-        """A reason, the reason in words, and the last step that all members have surely made."""
-        return self._group.end
+        """After the end: a reason, the reason in words, and the last step that all members have
+        surely made."""
+        return self._end
 
     # --- What the group calls, on this thread ---
 
@@ -334,11 +348,14 @@ class _Interrupts:
             if received[0] != signal.SIGINT:
                 continue
             interrupts += 1
+            group = self._group
+            if group is None:
+                return
             if interrupts == 1:
                 tell("leaving after this step; Ctrl-C again ends at once")
-                self._group.leave()
+                group.leave()
             else:
-                self._group.abandon()
+                group.abandon()
 
     def end(self) -> None:
         if not self._is_active:
@@ -347,3 +364,4 @@ class _Interrupts:
         signal.set_wakeup_fd(self._descriptor)
         signal.signal(signal.SIGINT, self._handler)
         self._writer.close()
+        self._group = None
