@@ -323,7 +323,9 @@ void MemberLoop::drop_closed() {
     by_id_.erase(peer->id);
     donor_.forget(peer->id);
     fetcher_.on_lost(peer->id);
-    if (!is_over_) member_->on_lost(peer->id, Evidence::closed, now());
+    if (is_over_) continue;
+    member_->on_lost(peer->id, Evidence::closed, now());
+    act();
   }
 }
 
