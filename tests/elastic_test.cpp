@@ -36,13 +36,15 @@ class Elastic : public testing::Test {
     return came;
   }
 
-  // A founder and newcomers, which begin together.
+  // A founder and newcomers, all of them members in the end.
   void start_group(std::size_t size) {
     common_.push_back("least=" + std::to_string(least_ == 0 ? size : least_));
     start({});
     ASSERT_TRUE(wait_for(0, "listening"));
     for (std::size_t i = 1; i < size; ++i) start({"join=" + address(0)});
-    for (std::size_t i = 0; i < size; ++i) ASSERT_TRUE(wait_for(i, "commit 1 "));
+    for (std::size_t i = 0; i < size; ++i) {
+      ASSERT_TRUE(wait_for(i, " members=" + std::to_string(size) + " shares="));
+    }
   }
   std::uint64_t last_step(std::size_t i) const {
     const std::string out = group_.out(i);

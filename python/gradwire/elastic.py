@@ -344,13 +344,13 @@ class _Interrupts:
         while True:
             received = self._reader.recv(1)
             if not received:
-                return
+                return self._reader.close()
             if received[0] != signal.SIGINT:
                 continue
             interrupts += 1
             group = self._group
             if group is None:
-                return
+                continue
             if interrupts == 1:
                 tell("leaving after this step; Ctrl-C again ends at once")
                 group.leave()
