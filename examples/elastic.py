@@ -6,6 +6,7 @@
 
 import argparse
 import hashlib
+import signal
 import time
 
 import torch
@@ -75,6 +76,7 @@ def main():
         on_update=on_update,
     )  # fmt: skip
     print(f"listening {run.address}", flush=True)
+    signal.signal(signal.SIGTERM, lambda number, frame: run.leave())
 
     loss_of = nn.CrossEntropyLoss()
     while run.next():
