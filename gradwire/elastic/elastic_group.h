@@ -84,7 +84,7 @@ struct ElasticOptions {
   std::size_t join_lag = 8;                   // steps that a newcomer may be behind when admitted
 
   // What this member gives to newcomers.
-  double donate_bytes_per_second = 50e6;                   // 0: as fast as possible
+  double donate_bytes_per_second = 10e6;                   // 0: as fast as possible
   std::size_t chunk_bytes = std::size_t{1} << 18;          // of the model, on the wire
   std::size_t history_bytes_max = std::size_t{256} << 20;  // of updates kept for newcomers
 

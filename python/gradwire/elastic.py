@@ -41,7 +41,7 @@ def join(
     topology: str = "auto",
     seed: int = 0,
     codec_threads: Optional[int] = None,
-    donate_bytes_per_second: float = 50e6,
+    donate_bytes_per_second: float = 10e6,
     on_update: Optional[Callable[[Dict[str, Any]], None]] = None,
     on_event: Optional[Callable[[str], None]] = None,
     handles_interrupts: bool = True,

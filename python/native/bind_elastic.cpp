@@ -133,7 +133,7 @@ ElasticOptions options_of(const py::kwargs& given) {
   options.members_least = get("members_least", std::size_t{1});
   options.silence = milliseconds("silence", 10);
   options.wait = milliseconds("wait", 600);
-  options.donate_bytes_per_second = get("donate_bytes_per_second", 50e6);
+  options.donate_bytes_per_second = get("donate_bytes_per_second", 10e6);
   options.topology = topology_of(get("topology", std::string("auto")));
   options.seed = get("seed", std::uint64_t{0});
   options.codec_threads = get("codec_threads", std::size_t{0});
