@@ -43,5 +43,14 @@ TEST(AnswerThreads, SpeedupsAreAgainstTheUncompressedRing) {
   EXPECT_GT(answer.speedup(answer.candidates[1].best()), kWorthwhile);
 }
 
+TEST(AnswerThreads, ExchangesEveryFewStepsCostTheirShareOfAStep) {
+  const Answer answer = answer_to(4, {"natural", "local(natural, every=10)"});
+  const Candidate& often = answer.candidates[1];
+  const Candidate& seldom = answer.candidates[2];
+  EXPECT_EQ(seldom.speed.every, 10u);
+  EXPECT_NEAR(often.best().bytes_sent / seldom.best().bytes_sent, 10, 0.5);
+  EXPECT_LT(seldom.best().seconds(), 0.5 * often.best().seconds());
+}
+
 }  // namespace
 }  // namespace gradwire::advise

@@ -280,7 +280,10 @@ MethodSpeed measure_method(const std::string& method, const std::vector<MethodTe
   const ParsedMethod parsed = parse_method(method);
   speed.method = method;
   speed.spec = parsed.spec;
-  MethodMeasurement(speed, parsed, tensors, values, options).run();
+  speed.every = parsed.traits.every;
+  const bool is_inside = !parsed.exchanged_by.empty();
+  const ParsedMethod exchange = is_inside ? parse_method(parsed.exchanged_by) : parsed;
+  MethodMeasurement(speed, exchange, tensors, values, options).run();
   return speed;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,6 +33,7 @@ struct MethodSpeed {
   std::vector<TopologySpeed> topologies;  // those that it runs on, in the order of the table
   bool has_memory = false;
   bool needs_whole_gradient = false;
+  std::uint64_t every = 1;     // steps between two exchanges
   bool keeps_uploads = false;  // a worker may skip an upload, and its last message counts again
   bool mean_waits = false;     // see plan::PlannedExchange
 

@@ -52,7 +52,11 @@ class Predictor {
       prediction.exchange_seconds = plan::exchange_seconds(exchange, network_);
       prediction.bytes_sent = plan::bytes_sent(exchange);
     }
-    if (scenario_.compute_seconds) add_step(speed, prediction);
+    if (method_.every > 1) {
+      spread(prediction);
+    } else if (scenario_.compute_seconds) {
+      add_step(speed, prediction);
+    }
     return prediction;
   }
 
@@ -89,6 +93,14 @@ class Predictor {
       right += size ? size->right_elements() : 0;
     }
     return {left, right};
+  }
+
+  // Over the steps of a round. Nothing is computed during the exchange.
+  void spread(Prediction& prediction) const {
+    prediction.exchange_seconds /= static_cast<double>(method_.every);
+    prediction.bytes_sent /= static_cast<double>(method_.every);
+    if (!scenario_.compute_seconds) return;
+    prediction.step_seconds = *scenario_.compute_seconds + prediction.exchange_seconds;
   }
 
   void add_step(const TopologySpeed& speed, Prediction& prediction) const {

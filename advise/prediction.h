@@ -30,7 +30,8 @@ struct Scenario {
 // A method on one topology.
 struct Prediction {
   Topology topology = Topology::scatter;
-  double exchange_seconds = 0;              // of all tensors; within a step, group by group
+  double exchange_seconds = 0;  // of all tensors; within a step, group by group; the mean over the
+                                // steps where some have none
   std::optional<double> step_seconds = {};  // overlap with the backward pass included
   double bytes_sent = 0;                    // by the worker that sends most
   double relative_error = 0;  // of one worker's gradient, after all roundings on its way

@@ -25,7 +25,7 @@ constexpr double kMost = 1e15;
 
 }  // namespace
 
-double parse_bandwidth(const std::string& text) {
+double parse_bandwidth(const std::string& text, const std::string& option) {
   double number = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
@@ -39,14 +39,13 @@ double parse_bandwidth(const std::string& text) {
   const auto known = std::ranges::find(kUnits, unit, &Unit::name);
   if (error != std::errc() || is_bytes || known == std::end(kUnits)) {
     throw UsageError(
-        fmt::format("--bandwidth: '{}' is not a rate in bits per second{}: use a number such as "
+        fmt::format("{}: '{}' is not a rate in bits per second{}: use a number such as "
                     "100Mbit, 1Gbit or 1e9",
-                    text, is_bytes ? ", not in bytes" : ""));
+                    option, text, is_bytes ? ", not in bytes" : ""));
   }
   const double bits_per_second = number * known->factor;
   if (!(bits_per_second >= kLeast && bits_per_second <= kMost)) {
-    throw UsageError(
-        fmt::format("--bandwidth: '{}' is not between 1 kbit/s and 1000 Tbit/s", text));
+    throw UsageError(fmt::format("{}: '{}' is not between 1 kbit/s and 1000 Tbit/s", option, text));
   }
   return bits_per_second;
 }

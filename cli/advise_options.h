@@ -1,4 +1,4 @@
-// What only advise reads from its arguments. Pure functions.
+// Rates of links and other numbers of advise, as they are read from arguments. Pure functions.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ class Validator;
 namespace gradwire::cli {
 
 // Bits in a second: "1Gbit", "100Mbit/s", "25Gbps", "1e9". Throws UsageError.
-double parse_bandwidth(const std::string& text);
+double parse_bandwidth(const std::string& text, const std::string& option = "--bandwidth");
 
 // For Option::check: a number from `least` to `most`.
 CLI::Validator number_between(double least, double most);

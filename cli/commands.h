@@ -21,6 +21,8 @@ void add_advise_command(CLI::App& program, const console::Console& console);
 void add_plan_command(CLI::App& program, const console::Console& console);
 void add_train_command(CLI::App& program, const console::Console& console);
 void add_compare_command(CLI::App& program, const console::Console& console);
+void add_run_command(CLI::App& program);
+void add_agent_command(CLI::App& program);
 void add_report_command(CLI::App& program, const console::Console& console);
 void add_secret_command(CLI::App& program, const console::Console& console);
 void add_reproduce_command(CLI::App& program, const console::Console& console);

@@ -4,20 +4,52 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 namespace gradwire::cli {
 
+namespace {
+
+// 5000000 for "5000000", "5M", "5e6" and "0.5e7"; nothing for other texts, and for fractions.
+std::optional<std::uint64_t> parse_whole(std::string_view text) {
+  if (text.empty() || !('0' <= text.front() && text.front() <= '9')) return std::nullopt;
+  double factor = 1;
+  constexpr struct {
+    char letter;
+    double factor;
+  } kUnits[] = {{'k', 1e3}, {'K', 1e3}, {'M', 1e6}, {'G', 1e9}, {'B', 1e9}};
+  for (const auto& unit : kUnits) {
+    if (text.back() == unit.letter) factor = unit.factor;
+  }
+  if (factor > 1) text.remove_suffix(1);
+  const char* const end = text.data() + text.size();
+  std::uint64_t digits = 0;
+  const auto [digits_end, digits_error] = std::from_chars(text.data(), end, digits);
+  if (factor == 1 && digits_error == std::errc() && digits_end == end) return digits;
+  double number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  constexpr double kExactMax = 0x1p53;
+  number *= factor;
+  if (error != std::errc() || rest != end || !(number <= kExactMax) ||
+      number != std::floor(number)) {
+    return std::nullopt;
+  }
+  return static_cast<std::uint64_t>(number);
+}
+
+}  // namespace
+
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
   const auto normalise = [least, most](std::string& text) {
-    std::uint64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc() || rest != end || number < least || number > most) {
+    const auto number = parse_whole(text);
+    if (!number || *number < least || *number > most) {
       return fmt::format("'{}' is not a whole number from {} to {}", text, least, most);
     }
-    text = std::to_string(number);
+    text = std::to_string(*number);
     return std::string();
   };
   return {normalise, ""};

@@ -16,8 +16,8 @@ namespace gradwire::cli {
 inline constexpr std::size_t kElementsMax = std::size_t{1} << 40;
 inline constexpr std::size_t kThreadsMax = 1024;
 
-// For Option::transform: takes decimal digits only. CLI11 by itself reads "-1" as 2^64 - 1, and
-// "010" as 8.
+// For Option::transform: decimal digits, also as 5M, 10k or 1e6. CLI11 by itself reads "-1" as
+// 2^64 - 1, and "010" as 8.
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
 
 CLI::Option* add_json_option(CLI::App& command, bool& json);

@@ -16,6 +16,7 @@
 #include "gradwire/transport/transport.h"
 #include "gradwire/version.h"
 #include "launch/exit_codes.h"
+#include "launch/launch.h"
 #include "launch/stop_request.h"
 
 namespace gradwire::cli {
@@ -53,6 +54,12 @@ std::string unknown_argument(const CLI::App& command, const std::string& argumen
   const std::vector<std::string> commands = command_names(command);
   const bool is_option = argument.starts_with('-');
   if (!is_option && commands.empty()) return fmt::format("'{}' is one argument too many", argument);
+  if (command.get_name() == "run") {  // an option of the workers' command, most likely
+    return fmt::format(
+        "there is no option '{}' of 'run': write -- in front of the workers' "
+        "command, as in 'gradwire run -H host1,host2 -- train --model cnn'",
+        argument);
+  }
   const auto nearest = nearest_name(argument, is_option ? option_names(command) : commands);
   return fmt::format("there is no {} '{}'{}", is_option ? "option" : "command", argument,
                      nearest ? fmt::format("; did you mean '{}'?", *nearest) : "");
@@ -79,7 +86,8 @@ int parse(CLI::App& program, std::vector<std::string> arguments, const console::
     return kDone;
   } catch (const CLI::ParseError& error) {
     // What was not understood is a better hint than what is then missing.
-    const std::vector<std::string> unknown = program.remaining(true);
+    std::vector<std::string> unknown = program.remaining(true);
+    std::erase(unknown, "--");
     return wrong_usage(
         program,
         unknown.empty() ? error.what() : unknown_argument(innermost(program), unknown.front()),
@@ -116,6 +124,8 @@ int run(std::vector<std::string> arguments, const console::Console& console) {
   add_plan_command(program, console);
   add_train_command(program, console);
   add_compare_command(program, console);
+  add_run_command(program);
+  add_agent_command(program);
   add_report_command(program, console);
   add_secret_command(program, console);
   add_reproduce_command(program, console);
@@ -135,6 +145,11 @@ int run_program(std::vector<std::string> arguments, const console::Console& cons
   } catch (const launch::Stopped& stopped) {
     if (*stopped.what() != '\0') fmt::print(console.err, "gradwire: {}\n", stopped.what());
     return launch::kStopped;
+  } catch (const ExitCode& code) {
+    return code.number();
+  } catch (const launch::WorkerFailed& failure) {
+    failed(failure.what(), console);
+    return failure.exit_code() == launch::kLostPeer ? kFailed : failure.exit_code();
   } catch (const PeerError& error) {
     failed(error.what(), console);
     return std::getenv(launch::kWorkerVariable) != nullptr ? launch::kLostPeer : kFailed;

@@ -14,6 +14,16 @@ inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
 inline constexpr int kWrongUsage = 2;
 
+// Thrown by a command that has said everything itself.
+class ExitCode {
+ public:
+  explicit ExitCode(int number) : number_(number) {}
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
 // The arguments are those behind the program's name.
 int run_program(std::vector<std::string> arguments, const console::Console& console);
 

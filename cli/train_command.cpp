@@ -89,13 +89,13 @@ void check_converged(const session::FinishedRun& run, const session::TrainOption
                   options.is_convex() ? "--step" : "--learning-rate", run.directory.string()));
 }
 
-// A biased method with an optimiser that squares gradients.
-void warn_of_moments(const TrainCommand& command, const console::Console& console) {
+// A method and an optimiser that may not get along.
+void warn_of_optimiser(const TrainCommand& command, const console::Console& console) {
   const session::TrainOptions& options = command.arguments.options;
   if (options.is_convex()) return;
   const ParsedMethod method = parse_method(command.method);
   const std::string warning =
-      train::moments_warning(method.traits, method.spec, method.up.get(),
+      train::optimiser_warning(method.traits, method.spec, method.up.get(),
                              train::parse_optimiser(options.network.optimiser));
   if (!warning.empty()) fmt::print(console.err, "gradwire: {}\n", warning);
 }
@@ -123,7 +123,7 @@ void run(TrainCommand& command, const CLI::App& parsed, const console::Console& 
   const session::RunPlan plan{command.method, session::output_directory(options, command.method),
                               options.tensorboard};
   const launch::Placement placement = launch::find_placement(options.workers);
-  if (placement.reports()) warn_of_moments(command, console);
+  if (placement.reports()) warn_of_optimiser(command, console);
   const auto runs =
       session::run_plans(options, {&plan, 1}, placement, given_arguments(parsed), console);
   if (runs.empty()) return;  // another process reports

@@ -242,7 +242,7 @@ TEST_F(TrainNetwork, CtrlCWritesACheckpointAndSaysHowToGoOn) {
                                          "kill -INT -$!; wait $!");
     EXPECT_EQ(stopped.exit_code, launch::kStopped) << stopped.err;
     EXPECT_TRUE(contains(stopped.err, "stopped after step ")) << stopped.err;
-    EXPECT_TRUE(contains(stopped.err, "Go on with\n  gradwire train ")) << stopped.err;
+    EXPECT_TRUE(contains(stopped.err, "Resume with\n  gradwire train ")) << stopped.err;
     EXPECT_TRUE(contains(stopped.err, "--method 'ef(topk(1%))'")) << stopped.err;
     EXPECT_FALSE(std::filesystem::exists(out_ + "/run.json"));
     EXPECT_FALSE(record::whole_checkpoints(out_ + "/checkpoints").empty());

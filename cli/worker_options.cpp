@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
+#include "cli/advise_options.h"
 #include "cli/options.h"
 #include "gradwire/core/error.h"
 #include "gradwire/transport/tcp.h"
@@ -84,6 +86,17 @@ void add_worker_options(CLI::App& app, launch::WorkerOptions& options) {
       ->transform(whole_number(1, kDeadlineSecondsMax))
       ->type_name("SECONDS")
       ->capture_default_str();
+  app.add_option_function<std::vector<std::string>>(
+         "--links",
+         [&options](const std::vector<std::string>& rates) {
+           for (const std::string& rate : rates) {
+             options.link_bits_per_second.push_back(parse_bandwidth(rate, "--links"));
+           }
+         },
+         "The rate of each worker's link, such as 1Gbit,1Gbit,100Mbit: with --topology scatter, "
+         "workers with faster links average more")
+      ->delimiter(',')
+      ->type_name("RATES");
   app.add_option("--codec-threads", options.codec_threads,
                  "Threads of each worker that encode and decode [cores of the host over its "
                  "workers]")

@@ -25,6 +25,7 @@ install(FILES ${PROJECT_BINARY_DIR}/include/gradwire/version.h
 install(EXPORT gradwire NAMESPACE gradwire:: FILE gradwire-targets.cmake DESTINATION ${package_dir})
 if(TARGET gradwire_cli)
   install(TARGETS gradwire_cli)
+  install(TARGETS gradwire_networks LIBRARY DESTINATION lib/gradwire)
 endif()
 
 write_basic_package_version_file(gradwire-config-version.cmake COMPATIBILITY SameMinorVersion)

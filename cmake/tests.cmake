@@ -51,6 +51,13 @@ foreach(test transport_test collective_test rooms_test)
   endif()
 endforeach()
 
+# A short storm: an elastic run whose processes are killed. tools/storm alone is the long one.
+add_test(NAME storm
+         COMMAND tools/storm --processes 5 --mean-seconds 1.5 --minutes 0.2 --no-times
+                 --command "$<TARGET_FILE:ranks> elastic ms=10 wait=60000"
+         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+set_tests_properties(storm PROPERTIES RUN_SERIAL TRUE TIMEOUT 180)
+
 if(TARGET gradwire_cli)
   add_room_test(record_test record record)
   add_room_test(data_test data data)
@@ -65,6 +72,11 @@ if(TARGET gradwire_cli)
   add_room_test(session_test session session)
   add_room_test(reproduce_test reproduce reproduce)
   add_room_test(cli_test cli cli)
+  foreach(test train_test advise_test session_test reproduce_test cli_test)
+    if(TARGET ${test})
+      add_dependencies(${test} gradwire_networks)
+    endif()
+  endforeach()
 
   # libtorch's kernels depend on the machine. One that only machines without AVX-512 use writes past
   # its memory (docs/onednn.md). So networks are also tried with the kernels of such a machine, and
@@ -87,6 +99,13 @@ if(TARGET gradwire_cli)
     target_compile_definitions(cli_test PRIVATE GRADWIRE_PROGRAM="$<TARGET_FILE:gradwire_cli>")
     add_dependencies(cli_test gradwire_cli)
   endif()
+endif()
+
+# `gradwire run` on hosts of its own, with an sshd and a disk each.
+if(TARGET gradwire_cli)
+  add_test(NAME hosts_test COMMAND tests/hosts_test.sh $<TARGET_FILE:gradwire_cli>
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(hosts_test PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300 RUN_SERIAL TRUE)
 endif()
 
 # The page in a browser: pages of made-up runs, opened and used.

@@ -100,8 +100,8 @@ class Training final : public session::Trainee {
   // The newest checkpoints are kept: later ones are better, but for noise.
   bool is_better(const record::Metrics&, const record::Metrics&) const override { return false; }
 
-  record::Json save(const std::filesystem::path& directory) override {
-    if (is_first()) {
+  record::Json save(const std::filesystem::path& directory, bool leads_disk) override {
+    if (leads_disk) {
       AtomicFile model(directory / kModelFile);
       model.write(std::as_bytes(worker_.x()));
       model.commit();

@@ -2,7 +2,7 @@
 // be divided by, or they are refused with a reason.
 #include <cmath>
 #include <cstring>
-#include <memory>
+#include <iterator>
 
 #include "fuzz/lgc_indices_input.h"
 #include "fuzz/target.h"
@@ -16,7 +16,9 @@ void test_input(std::span<const std::byte> input) {
   const auto choice = static_cast<std::size_t>(input[0]) % kIndexCodecs.size();
   // In memory of their own size, so that a sanitizer sees every byte read behind them.
   const std::vector<std::byte> bytes(input.begin() + 1, input.end());
-  IndexMessage message(kIndexLayers, kIndexShare, kIndexCodecs[choice]);
+  static IndexMessage messages[] = {experienced_message(0), experienced_message(1)};
+  static_assert(std::size(messages) == kIndexCodecs.size());
+  IndexMessage& message = messages[choice];
   const auto indices = message.read(bytes);
   if (!indices) {
     GW_CHECK(std::strlen(indices.error().what) > 0);
@@ -27,10 +29,10 @@ void test_input(std::span<const std::byte> input) {
   GW_CHECK(indices->size() <= message.indices_max());
   bool is_second = false;
   for (std::size_t i = 0; i < indices->size(); ++i) {
-    GW_CHECK(indices->at[i] < kIndexLayers[0] + kIndexLayers[1]);
+    GW_CHECK(indices->at[i] < kIndexElements);
     GW_CHECK(std::isnormal(indices->units[i]));
-    GW_CHECK(!is_second || indices->at[i] >= kIndexLayers[0]);
-    is_second = indices->at[i] >= kIndexLayers[0];
+    GW_CHECK(!is_second || indices->at[i] >= kIndexFirst);
+    is_second = indices->at[i] >= kIndexFirst;
   }
 }
 

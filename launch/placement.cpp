@@ -4,10 +4,13 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <initializer_list>
 #include <system_error>
 #include <vector>
 
 #include "gradwire/core/usage_error.h"
+#include "gradwire/wire/frame.h"
+#include "launch/slurm.h"
 
 namespace gradwire::launch {
 namespace {
@@ -90,6 +93,65 @@ std::optional<Placement> placed_by_variables(const WorkersAsked& asked,
   if (const auto key = text_of(environment, kRunKeyVariable)) {
     placement->run_key = number_of(*key, kRunKeyVariable, 1, UINT64_MAX);
   }
+  if (auto call = text_of(environment, kCallVariable)) placement->call = std::move(*call);
+  return placement;
+}
+
+// The first of the variables that is set.
+std::optional<std::string> first_text(const Environment& environment,
+                                      std::initializer_list<const char*> variables) {
+  for (const char* variable : variables) {
+    if (auto text = text_of(environment, variable)) return text;
+  }
+  return std::nullopt;
+}
+
+// Only srun sets it: in the script of sbatch and the shell of salloc there is no step.
+std::optional<std::string> slurm_step(const Environment& environment) {
+  return first_text(environment, {"SLURM_STEP_ID", "SLURM_STEPID"});
+}
+
+// Tasks of a Slurm job meet at its first host. The port follows from the job, so that two jobs on
+// one host seldom want the same one; MASTER_ADDR and MASTER_PORT replace both.
+void add_slurm_meeting(const Environment& environment, Placement& placement) {
+  const auto hosts =
+      first_text(environment, {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"});
+  const auto master = text_of(environment, "MASTER_ADDR");
+  if (!hosts && !master) {
+    throw UsageError(
+        "SLURM_PROCID and SLURM_NTASKS are set, but SLURM_JOB_NODELIST is not: set MASTER_ADDR to "
+        "the host of rank 0");
+  }
+  constexpr std::uint64_t kPortFirst = 20000, kPorts = 10000;
+  const std::string job = text_of(environment, "SLURM_JOB_ID").value_or("0") + "." +
+                          slurm_step(environment).value_or("0");
+  placement.master_host = master ? *master : slurm_hosts(*hosts).front();
+  const auto port = text_of(environment, "MASTER_PORT");
+  placement.master_port = static_cast<std::uint16_t>(
+      port ? number_of(*port, "MASTER_PORT", 1, kPortMax) : kPortFirst + fingerprint(job) % kPorts);
+  placement.run_key = fingerprint("slurm job " + job) | 1;  // not 0
+}
+
+// A task of srun. A job of one task is not placed: that task may run all workers.
+std::optional<Placement> placed_by_slurm(const WorkersAsked& asked,
+                                         const Environment& environment) {
+  const char* const size_variable =
+      text_of(environment, "SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
+  const bool is_for_one = asked.transport != nullptr && !asks_for(asked, WorkerKind::threads);
+  auto placement =
+      placed_by(environment, "SLURM_PROCID", size_variable,
+                is_for_one ? *asked.transport : default_transport(WorkerKind::processes));
+  if (!placement || placement->size == 1) return std::nullopt;
+  if (text_of(environment, "SLURM_JOB_ID") && !slurm_step(environment)) {
+    if (asked.transport != nullptr) return std::nullopt;  // all workers run on this host
+    throw UsageError(fmt::format(
+        "this Slurm job has {} tasks, and srun did not start this command: write 'srun gradwire "
+        "...' to run one worker in each task, or add --transport {} to run all workers here",
+        placement->size, default_transport(WorkerKind::threads).name));
+  }
+  if (placement->transport->workers == WorkerKind::processes) {
+    add_slurm_meeting(environment, *placement);
+  }
   return placement;
 }
 
@@ -114,12 +176,26 @@ void check_agrees(const WorkersAsked& asked, const Placement& placement, std::st
   }
 }
 
+// The tasks of the Slurm step on this host.
+std::optional<std::size_t> slurm_tasks_here(const Environment& environment) {
+  const auto list = first_text(environment, {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"});
+  const auto node = text_of(environment, "SLURM_NODEID");
+  const auto index = node ? whole_number(*node) : std::nullopt;
+  if (!list || !index) return std::nullopt;
+  const std::vector<std::size_t> tasks = slurm_tasks(*list);
+  if (*index >= tasks.size() || tasks[*index] == 0) return std::nullopt;
+  return tasks[*index];
+}
+
 }  // namespace
 
 const char* process_environment(const char* name) { return std::getenv(name); }
 
 Placement find_placement(const WorkersAsked& asked, const Environment& environment) {
-  const auto by_mpirun = placed_by_mpirun(environment);
+  // srun --mpi=pmi2 also sets the variables of an mpirun, whether the program uses MPI or not.
+  const bool is_srun = slurm_step(environment) && !asks_for(asked, WorkerKind::mpi_ranks) &&
+                       !text_of(environment, "OMPI_COMM_WORLD_RANK");
+  const auto by_mpirun = is_srun ? std::nullopt : placed_by_mpirun(environment);
   // mpirun may also only start the processes of another transport, with the variables set.
   if (by_mpirun && !asks_for(asked, WorkerKind::processes)) {
     check_agrees(asked, *by_mpirun, "mpirun");
@@ -130,6 +206,10 @@ Placement find_placement(const WorkersAsked& asked, const Environment& environme
     return *by_variables;
   }
   if (by_mpirun) check_agrees(asked, *by_mpirun, "mpirun");
+  if (const auto by_slurm = placed_by_slurm(asked, environment)) {
+    check_agrees(asked, *by_slurm, "Slurm");
+    return *by_slurm;
+  }
   return placed_by_nobody(asked);
 }
 
@@ -140,6 +220,7 @@ std::size_t workers_on_host(const Placement& placement, const Environment& envir
       const auto workers = text ? whole_number(*text) : std::nullopt;
       if (workers && *workers > 0) return *workers;
     }
+    if (const auto workers = slurm_tasks_here(environment)) return *workers;
   }
   return placement.size;
 }

@@ -1,6 +1,6 @@
 // Placement: the role of this process among the workers of a command. It runs all of them, is one
 // of them, or starts them. The placement follows from the options and from the environment that
-// mpirun, torchrun or a scheduler set. Pure functions; the environment is an argument.
+// mpirun, torchrun, srun or another launcher set. Pure functions; the environment is an argument.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +26,13 @@ struct WorkersAsked {
 // A number that all workers of a run know, and strangers do not.
 inline constexpr const char* kRunKeyVariable = "GRADWIRE_RUN_KEY";
 
+// The call that started the workers on their hosts, "gradwire run --hosts a,b --": a worker's own
+// arguments follow it in a command to repeat.
+inline constexpr const char* kCallVariable = "GRADWIRE_CALL";
+
 enum class Role {
   all_workers,  // threads of this process
-  one_worker,   // the others are processes, and mpirun or the like started them
+  one_worker,   // the others are processes, and mpirun, srun or the like started them
   starter,      // this process is no worker: it starts one process for each
 };
 
@@ -42,6 +46,8 @@ struct Placement {
   std::string master_host = {};
   std::uint16_t master_port = 0;
   std::uint64_t run_key = 0;  // by kRunKeyVariable; 0: there is none
+
+  std::string call = "gradwire";  // by kCallVariable; in front of the command's arguments
 
   // True in the one process of the command that prints the results.
   bool reports() const { return role == Role::all_workers || rank == 0; }

@@ -89,6 +89,89 @@ TEST(Placement, MpirunMayStartProcessesThatMeetByTcp) {
   EXPECT_EQ(placement({.transport = kTcp}, variables).size, 4u);
 }
 
+const Variables kSrun = {{"SLURM_PROCID", "2"},
+                         {"SLURM_NTASKS", "4"},
+                         {"SLURM_STEP_ID", "0"},
+                         {"SLURM_JOB_ID", "77"},
+                         {"SLURM_JOB_NODELIST", "gpu[07-10]"}};
+
+TEST(Placement, TaskOfSrunMeetsTheOthersAtTheFirstHost) {
+  const Placement worker = placement({}, kSrun);
+  EXPECT_EQ(worker.role, Role::one_worker);
+  EXPECT_EQ(worker.transport, kTcp);
+  EXPECT_EQ(worker.rank, 2u);
+  EXPECT_EQ(worker.size, 4u);
+  EXPECT_EQ(worker.master_host, "gpu07");
+  EXPECT_GE(worker.master_port, 20000);
+  EXPECT_NE(worker.run_key, 0u);
+  Variables next = kSrun;
+  next["SLURM_STEP_ID"] = "1";
+  EXPECT_NE(placement({}, next).run_key, worker.run_key) << "another step is another run";
+}
+
+TEST(Placement, ThreeVariablesOfSlurmAreEnough) {
+  const Placement worker =
+      placement({}, {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_JOB_NODELIST", "a,b"}});
+  EXPECT_EQ(worker.role, Role::one_worker);
+  EXPECT_EQ(worker.size, 4u);
+  EXPECT_EQ(worker.master_host, "a");
+  EXPECT_TRUE(refusal({}, {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}})
+                  .ends_with("set MASTER_ADDR to the host of rank 0"));
+}
+
+TEST(Placement, UserMayNameTheMeetingPointOfASlurmJob) {
+  Variables variables = kSrun;
+  variables["MASTER_ADDR"] = "10.1.1.1";
+  variables["MASTER_PORT"] = "4000";
+  EXPECT_EQ(placement({}, variables).master_host, "10.1.1.1");
+  EXPECT_EQ(placement({}, variables).master_port, 4000);
+}
+
+TEST(Placement, StepOfSrunMayHaveFewerTasksThanTheJob) {
+  Variables variables = kSrun;
+  variables["SLURM_STEP_NUM_TASKS"] = "3";
+  variables["SLURM_STEP_NODELIST"] = "gpu[08-10]";
+  EXPECT_EQ(placement({}, variables).size, 3u);
+  EXPECT_EQ(placement({}, variables).master_host, "gpu08");
+  variables["SLURM_STEP_NUM_TASKS"] = "1";
+  variables["SLURM_PROCID"] = "0";
+  EXPECT_EQ(placement({}, variables).role, Role::all_workers) << "one task may run all workers";
+}
+
+TEST(Placement, SlurmJobWithoutSrunIsNotARankByChance) {
+  Variables batch = kSrun;
+  batch.erase("SLURM_STEP_ID");
+  batch["SLURM_PROCID"] = "0";
+  EXPECT_EQ(refusal({}, batch),
+            "this Slurm job has 4 tasks, and srun did not start this command: write 'srun gradwire "
+            "...' to run one worker in each task, or add --transport in-process to run all workers "
+            "here");
+  EXPECT_EQ(placement({.transport = kInProcess}, batch).role, Role::all_workers);
+  EXPECT_EQ(placement({.transport = kTcp}, batch).role, Role::starter);
+}
+
+TEST(Placement, SrunWithPmi2StillMeansTcpUnlessMpiIsAskedFor) {
+  Variables variables = kSrun;
+  variables["PMI_RANK"] = "2";
+  variables["PMI_SIZE"] = "4";
+  EXPECT_EQ(placement({}, variables).transport, kTcp);
+  EXPECT_EQ(placement({.transport = kMpi}, variables).transport, kMpi);
+  EXPECT_EQ(placement({.transport = kMpi}, kSrun).transport, kMpi);
+}
+
+TEST(Placement, TorchrunWithinSlurmDecides) {
+  Variables variables = kSrun;
+  variables.insert(kFour.begin(), kFour.end());
+  EXPECT_EQ(placement({}, variables).rank, 3u);
+}
+
+TEST(Placement, ThreadsInEveryTaskOfSrunWouldBeUnconnectedRuns) {
+  EXPECT_EQ(refusal({.transport = kInProcess}, kSrun),
+            "--transport in-process contradicts Slurm: the workers use tcp");
+  EXPECT_EQ(refusal({.workers = 2}, kSrun),
+            "--workers 2 contradicts Slurm: the number of workers is 4");
+}
+
 TEST(Placement, ContradictionsAreWrongUsage) {
   EXPECT_EQ(refusal({.workers = 4}, kMpirun),
             "--workers 4 contradicts mpirun: the number of workers is 2");
@@ -127,6 +210,8 @@ TEST(WorkersOnHost, AreThoseThatTheEnvironmentNamesOrAll) {
   EXPECT_EQ(workers_on_host(placement({.workers = 3}, {}), with(torchrun)), 3u) << "all are here";
   const Variables mpirun = {{"LOCAL_WORLD_SIZE", "two"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}};
   EXPECT_EQ(workers_on_host(worker, with(mpirun)), 1u);
+  const Variables srun = {{"SLURM_STEP_TASKS_PER_NODE", "3(x2),1"}, {"SLURM_NODEID", "1"}};
+  EXPECT_EQ(workers_on_host(worker, with(srun)), 3u);
 }
 
 }  // namespace

@@ -42,6 +42,18 @@ void check_encryption(const WorkerOptions& options, const Placement& placement) 
 
 }  // namespace
 
+std::optional<LinkRate> WorkerOptions::link_of(std::size_t rank, std::size_t ranks) const {
+  if (link_bits_per_second.empty()) return std::nullopt;
+  if (link_bits_per_second.size() != ranks) {
+    throw UsageError(
+        fmt::format("--links has {} rates for {} workers: give one for each, in the "
+                    "order of their ranks",
+                    link_bits_per_second.size(), ranks));
+  }
+  const double bytes_per_second = link_bits_per_second[rank] / 8;
+  return LinkRate{.out = bytes_per_second, .in = bytes_per_second};
+}
+
 SecurityOptions find_security(const WorkerOptions& options, const Environment& environment) {
   if (options.security.is_encrypted()) return options.security;
   const char* const file = environment("GRADWIRE_SECRET_FILE");
@@ -55,6 +67,7 @@ Placement find_placement(const WorkerOptions& options) {
                                              process_environment);
   check_server(options, placement);
   check_encryption(options, placement);
+  options.link_of(0, placement.size);
   return placement;
 }
 

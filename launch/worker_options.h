@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "gradwire/collective/owner_shares.h"
 #include "gradwire/collective/topology.h"
 #include "gradwire/transport/security.h"
 #include "launch/placement.h"
@@ -25,6 +27,10 @@ struct WorkerOptions {
   std::size_t deadline_seconds = 60;
   SecurityOptions security = {};
   std::size_t codec_threads = 0;  // of each worker; 0: the cores of the host over its workers
+  std::vector<double> link_bits_per_second = {};  // by rank; empty: not known
+
+  // Throws UsageError if there are rates, but not one for each rank.
+  std::optional<LinkRate> link_of(std::size_t rank, std::size_t ranks) const;
 
   Topology topology() const { return topology_of(topology_name); }
   std::size_t server_rank() const { return server.value_or(0); }

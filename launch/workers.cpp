@@ -63,9 +63,11 @@ void run_worker(const TransportMaker& make_transport, std::size_t rank, Run& run
   std::unique_ptr<Communicator> communicator;
   try {
     communicator = std::make_unique<Communicator>(
-        make_transport(rank), CommunicatorOptions{.run = run_number(run),
-                                                  .peer_timeout = run.options.peer_timeout(),
-                                                  .codec_threads = run.options.codec_threads});
+        make_transport(rank),
+        CommunicatorOptions{.run = run_number(run),
+                            .peer_timeout = run.options.peer_timeout(),
+                            .codec_threads = run.options.codec_threads,
+                            .link = run.options.link_of(rank, run.placement.size)});
     tell_refused(*communicator);
     run.work(*communicator);
     communicator->close();

@@ -30,6 +30,12 @@ std::map<std::uint64_t, std::filesystem::path> list(const std::filesystem::path&
   return found;
 }
 
+void remove_checkpoint(const std::filesystem::path& checkpoint) {
+  std::error_code ignored;
+  std::filesystem::remove(checkpoint / kManifest, ignored);  // first: a rest is no checkpoint
+  std::filesystem::remove_all(checkpoint, ignored);
+}
+
 }  // namespace
 
 std::string differences(const Json& then, const Json& now) {
@@ -87,8 +93,13 @@ void remove_old_checkpoints(const std::filesystem::path& directory, std::size_t 
   for (const auto& [step, path] : list(directory)) {
     const bool is_whole = std::filesystem::exists(path / kManifest, ignored);
     if (is_whole && stay.contains(step)) continue;
-    std::filesystem::remove(path / kManifest, ignored);  // first: a rest is no checkpoint
-    std::filesystem::remove_all(path, ignored);
+    remove_checkpoint(path);
+  }
+}
+
+void remove_checkpoints_after(const std::filesystem::path& directory, std::uint64_t step) {
+  for (const auto& [each, path] : list(directory)) {
+    if (each > step) remove_checkpoint(path);
   }
 }
 

@@ -38,6 +38,9 @@ Json read_manifest(const WholeCheckpoint& checkpoint, const Json& configuration)
 // The differences of two configurations, such as "seed was 1 and is 2". Empty if there are none.
 std::string differences(const Json& then, const Json& now);
 
+// Removes all checkpoints of more than `step` steps. Ignores failures.
+void remove_checkpoints_after(const std::filesystem::path& directory, std::uint64_t step);
+
 // Removes all checkpoints but the newest `kept` and the best one, and directories without a
 // manifest. Ignores failures: old checkpoints only take space.
 void remove_old_checkpoints(const std::filesystem::path& directory, std::size_t kept,

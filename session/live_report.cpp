@@ -23,7 +23,10 @@ void LiveReport::show(const Report& report) {
   const double samples_per_second = report.steps_per_second * samples_per_step_;
   line += fmt::format(", {} samples/s",
                       console::thousands(static_cast<std::uint64_t>(samples_per_second)));
-  if (workers_ > 1) {
+  if (report.quiet_steps > 0) {
+    line += fmt::format(", {} exchanges", console::thousands(report.step - report.quiet_steps));
+  }
+  if (workers_ > 1 && report.bytes_up > 0) {
     const double ratio = record::ring_bytes(report.parameters, workers_) *
                          static_cast<double>(report.step) / static_cast<double>(report.bytes_up);
     line += fmt::format(", ratio {}, {} MB sent", console::significant(ratio, 3),

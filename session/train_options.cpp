@@ -27,7 +27,13 @@ std::string TrainOptions::regulariser_spec() const {
 }
 
 void check_options(const TrainOptions& options, const std::vector<std::string>& methods) {
-  for (const std::string& method : methods) parse_method(method);
+  for (const std::string& method : methods) {
+    const ParsedMethod parsed = parse_method(method);
+    if (options.is_convex() && parsed.traits.output == MethodTraits::Output::model) {
+      throw UsageError(parsed.spec +
+                       " needs an optimiser of each worker's own, which only networks have here");
+    }
+  }
   data::parse_split(options.split);
   convex::parse_regulariser(options.regulariser_spec());
   if (options.is_convex()) return;

@@ -15,10 +15,11 @@
 namespace gradwire::session {
 namespace {
 
-std::string how_to_go_on(std::vector<std::string> arguments) {
+std::string command_to_resume(const launch::Placement& placement,
+                              std::vector<std::string> arguments) {
   std::erase(arguments, "--overwrite");
   if (std::ranges::find(arguments, "--resume") == arguments.end()) arguments.push_back("--resume");
-  std::string call = "gradwire";
+  std::string call = placement.call;
   for (const std::string& argument : arguments) call += " " + console::shell_word(argument);
   return call;
 }
@@ -44,7 +45,7 @@ std::vector<FinishedRun> run_plans(const TrainOptions& options, std::span<const 
   } catch (const launch::Stopped& stopped) {
     if (!placement.reports()) throw launch::Stopped("");
     throw launch::Stopped(
-        fmt::format("{}. Go on with\n  {}", stopped.what(), how_to_go_on(arguments)));
+        fmt::format("{}. Resume with\n  {}", stopped.what(), command_to_resume(placement, arguments)));
   }
 }
 

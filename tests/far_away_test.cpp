@@ -1,9 +1,14 @@
 // Ranks that are far apart: how many trips an exchange takes. Two trips are one round trip.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <barrier>
+#include <chrono>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gradwire/collective/exchange.h"
@@ -36,13 +41,12 @@ std::vector<std::unique_ptr<Transport>> far_transports(Relay& relay) {
   return transports;
 }
 
-// The trips of one step in which so many exchanges are started at once.
-int trips_of_step(std::size_t groups) {
-  Relay relay;
+// Two ranks start so many exchanges at once. `on_step` is called on rank 0 before the second step
+// and after it, when all is quiet.
+void run_far_step(Relay& relay, std::size_t groups, const std::function<void()>& on_step) {
   auto transports = far_transports(relay);
   relay.start();
   std::barrier all_are_here(kRanks);
-  std::atomic<int> trips = 0;
   run_ranks(kRanks, [&](std::size_t rank) {
     // Heartbeats are rare, so that they are not counted.
     Communicator communicator(std::move(transports[rank]),
@@ -58,31 +62,56 @@ int trips_of_step(std::size_t groups) {
     const auto step = [&](std::uint64_t number) {
       for (std::size_t i = 0; i < groups; ++i) exchanges[i]->start(tensors[i].call(number));
       for (auto& exchange : exchanges) exchange->finish();
+      all_are_here.arrive_and_wait();
+      if (rank == 0) on_step();
+      all_are_here.arrive_and_wait();
     };
     step(0);
-    all_are_here.arrive_and_wait();
-    if (rank == 0) trips = relay.trips();
-    all_are_here.arrive_and_wait();
     step(1);
-    all_are_here.arrive_and_wait();
-    if (rank == 0) trips = relay.trips() - trips;
-    all_are_here.arrive_and_wait();
     communicator.close();
   });
-  return trips;
+}
+
+// The trips of one step. A busy machine can only make the count too high, so the lowest of three is
+// taken.
+int trips_of_step(std::size_t groups, int allowed) {
+  int lowest = std::numeric_limits<int>::max();
+  for (int attempt = 0; attempt < 3 && lowest > allowed; ++attempt) {
+    CountingRelay relay;
+    int before = 0, trips = 0;
+    run_far_step(relay, groups,
+                 [&] { trips = relay.trips() - std::exchange(before, relay.trips()); });
+    lowest = std::min(lowest, trips);
+  }
+  return lowest;
 }
 
 TEST(FarAway, AnExchangeTakesAtMostTwoRoundTrips) {
-  const int trips = trips_of_step(1);
+  const int trips = trips_of_step(1, 2 * 2);
   std::printf("far away: an exchange takes %d trips\n", trips);
   EXPECT_LE(trips, 2 * 2);
 }
 
-// Exchanges run one after the other: each announces its receivers, sends up, and sends down.
-TEST(FarAway, AStepOfFourGroupsTakesLessThanEightRoundTrips) {
-  const int trips = trips_of_step(4);
+// Exchanges overlap: all announce their receivers at once, and none waits for the means of another.
+TEST(FarAway, AStepOfFourGroupsTakesAtMostThreeRoundTrips) {
+  const int trips = trips_of_step(4, 2 * 3);
   std::printf("far away: a step of 4 groups takes %d trips\n", trips);
-  EXPECT_LT(trips, 2 * 8);
+  EXPECT_LE(trips, 2 * 3);
+}
+
+// 25 ms each way and 10 Mbit/s: prints what a step takes. Times are no claim of a test.
+TEST(FarAway, AStepOfFourGroupsOverALinkThatDelays) {
+  using Clock = std::chrono::steady_clock;
+  for (const std::size_t groups : {1u, 4u}) {
+    SlowRelay relay(std::chrono::milliseconds(25), 1.25e6);
+    Clock::time_point before;
+    std::chrono::duration<double, std::milli> step{};
+    run_far_step(relay, groups, [&] {
+      const Clock::time_point now = Clock::now();
+      step = now - std::exchange(before, now);
+    });
+    std::printf("far away: a step of %zu groups takes %.0f ms\n", groups, step.count());
+  }
 }
 
 }  // namespace

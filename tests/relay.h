@@ -1,15 +1,21 @@
-// For tests: a relay between sockets, as a link that is far away. It holds all bytes until nothing
-// more comes for a while, and then delivers them in both directions at once: one trip. So a test
-// can count trips, whatever the speed of the machine.
+// For tests: a relay between sockets, as a link that is far away. There are two kinds:
+// - CountingRelay holds all bytes until nothing more comes for a while, and then delivers them in
+//   both directions at once: one trip. So a test can count trips, whatever the speed of the
+//   machine. A machine that is too busy makes it count more trips than there are, never fewer.
+// - SlowRelay delivers every byte after a delay, and no faster than a rate.
 #pragma once
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -25,83 +31,145 @@ class Relay {
   std::pair<Descriptor, Descriptor> connect() {
     auto [near, near_inside] = make_pair();
     auto [far, far_inside] = make_pair();
-    lines_.push_back({.ends = {std::move(near_inside), std::move(far_inside)}, .held = {}});
+    lines_.push_back({std::move(near_inside), std::move(far_inside)});
+    lines_.push_back(
+        {Descriptor(dup(lines_.back().to.get())), Descriptor(dup(lines_.back().from.get()))});
     return {std::move(near), std::move(far)};
   }
 
   void start() {
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this] {
+      while (!is_over_ && run_once()) {
+      }
+    });
   }
-  ~Relay() {
+  virtual ~Relay() = default;
+
+ protected:
+  // One direction of a connection.
+  struct Line {
+    Descriptor from;
+    Descriptor to;
+    std::vector<char> held = {};
+  };
+
+  // Ends the thread; called by the destructors of the two kinds.
+  void stop() {
     is_over_ = true;
     if (thread_.joinable()) thread_.join();
   }
 
-  // How many times bytes were delivered.
-  int trips() const { return trips_; }
+  // Reads and delivers what it is time for. False: a rank has gone.
+  virtual bool run_once() = 0;
+
+  std::vector<Line>& lines() { return lines_; }
+
+  // True if there is something to read.
+  bool wait_for_bytes(std::chrono::milliseconds time) const {
+    std::vector<pollfd> polled;
+    for (const Line& line : lines_) polled.push_back({line.from.get(), POLLIN, 0});
+    return poll(polled.data(), polled.size(), static_cast<int>(time.count())) > 0;
+  }
+
+  // Moves bytes from the socket to `held`. Nothing: the rank has gone.
+  static std::optional<std::size_t> read(Line& line, std::size_t bytes_max) {
+    char bytes[65536];
+    const ssize_t count =
+        recv(line.from.get(), bytes, std::min(sizeof(bytes), bytes_max), MSG_DONTWAIT);
+    if (count == 0) return std::nullopt;
+    if (count < 0) return 0;
+    line.held.insert(line.held.end(), bytes, bytes + count);
+    return static_cast<std::size_t>(count);
+  }
+
+  // Delivers the first bytes that are held.
+  static void deliver(Line& line, std::size_t bytes) {
+    const ssize_t sent = send(line.to.get(), line.held.data(), bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    GW_CHECK(sent == static_cast<ssize_t>(bytes));  // tests send little
+    line.held.erase(line.held.begin(), line.held.begin() + sent);
+  }
 
  private:
-  // Longer than a rank takes to answer on a busy machine.
-  static constexpr int kQuietMs = 150;
-
-  struct Line {
-    std::array<Descriptor, 2> ends;
-    std::array<std::vector<char>, 2> held;  // from each end
-  };
-
   static std::pair<Descriptor, Descriptor> make_pair() {
     int sockets[2];
     GW_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sockets) == 0);
     return {Descriptor(sockets[0]), Descriptor(sockets[1])};
   }
 
-  void run() {
-    while (!is_over_) {
-      std::vector<pollfd> polled;
-      for (const Line& line : lines_) {
-        for (const Descriptor& end : line.ends) polled.push_back({end.get(), POLLIN, 0});
-      }
-      if (poll(polled.data(), polled.size(), kQuietMs) > 0) {
-        if (!read_all()) return;
-      } else {
-        deliver();
-      }
-    }
-  }
+  std::vector<Line> lines_;
+  std::atomic<bool> is_over_ = false;
+  std::thread thread_;
+};
 
-  // False: a rank has gone.
-  bool read_all() {
-    for (Line& line : lines_) {
-      for (std::size_t end = 0; end < 2; ++end) {
-        char bytes[65536];
-        const ssize_t count = recv(line.ends[end].get(), bytes, sizeof(bytes), MSG_DONTWAIT);
-        if (count == 0) return false;
-        if (count > 0) line.held[end].insert(line.held[end].end(), bytes, bytes + count);
-      }
+class CountingRelay final : public Relay {
+ public:
+  ~CountingRelay() override { stop(); }
+
+  // How many times bytes were delivered.
+  int trips() const { return trips_; }
+
+ private:
+  // Longer than a rank takes to answer on a busy machine.
+  static constexpr std::chrono::milliseconds kQuiet{150};
+
+  bool run_once() override {
+    if (wait_for_bytes(kQuiet)) {
+      return std::ranges::all_of(lines(), [](Line& line) { return read(line, SIZE_MAX).has_value(); });
     }
+    bool has_delivered = false;
+    for (Line& line : lines()) {
+      if (line.held.empty()) continue;
+      deliver(line, line.held.size());
+      has_delivered = true;
+    }
+    if (has_delivered) ++trips_;
     return true;
   }
 
-  void deliver() {
-    bool has_delivered = false;
-    for (Line& line : lines_) {
-      for (std::size_t end = 0; end < 2; ++end) {
-        std::vector<char>& held = line.held[end];
-        if (held.empty()) continue;
-        const ssize_t sent =
-            send(line.ends[1 - end].get(), held.data(), held.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-        GW_CHECK(sent == static_cast<ssize_t>(held.size()));  // tests send little
-        held.clear();
-        has_delivered = true;
-      }
+  std::atomic<int> trips_ = 0;
+};
+
+class SlowRelay final : public Relay {
+ public:
+  SlowRelay(std::chrono::milliseconds delay, double bytes_per_second)
+      : delay_(delay), bytes_per_second_(bytes_per_second) {}
+  ~SlowRelay() override { stop(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // Bytes on their way, and when they arrive.
+  struct Parcel {
+    std::size_t line;
+    std::size_t bytes;
+    Clock::time_point due;
+  };
+
+  // A direction's bytes leave one after another, whichever connection they belong to.
+  bool run_once() override {
+    wait_for_bytes(std::chrono::milliseconds(1));
+    for (std::size_t i = 0; i < lines().size(); ++i) {
+      const auto bytes = read(lines()[i], 4096);
+      if (!bytes) return false;
+      if (*bytes == 0) continue;
+      Clock::time_point& free_at = free_at_[i % 2];
+      free_at = std::max(free_at, Clock::now()) +
+                std::chrono::duration_cast<Clock::duration>(
+                    std::chrono::duration<double>(static_cast<double>(*bytes) / bytes_per_second_));
+      parcels_.push_back({i, *bytes, free_at + delay_});
     }
-    if (has_delivered) ++trips_;
+    std::erase_if(parcels_, [&](const Parcel& parcel) {
+      if (parcel.due > Clock::now()) return false;
+      deliver(lines()[parcel.line], parcel.bytes);
+      return true;
+    });
+    return true;
   }
 
-  std::vector<Line> lines_;
-  std::atomic<int> trips_ = 0;
-  std::atomic<bool> is_over_ = false;
-  std::thread thread_;
+  const std::chrono::milliseconds delay_;
+  const double bytes_per_second_;
+  std::array<Clock::time_point, 2> free_at_ = {};  // by direction
+  std::vector<Parcel> parcels_;                    // of each line in their order
 };
 
 }  // namespace gradwire

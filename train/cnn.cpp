@@ -64,7 +64,6 @@ Design read_cnn(StageReader& reader) {
 ModelFamily cnn_model() {
   return {.name = "cnn",
           .read = read_cnn,
-          .example = "cnn",
           .usual_data = "fashion-mnist",
           .takes = "images of at least 4 x 4 pixels",
           .fits = [](const SampleShape& shape) { return are_images(shape, 4); }};

@@ -26,7 +26,6 @@ struct Design {
 struct ModelFamily {
   std::string_view name;
   Design (*read)(StageReader&);  // throws SpecError
-  std::string_view example;      // for help texts
   std::string_view usual_data;   // learnt from where no data is named
 
   // The samples that it takes, in words and as a condition.
@@ -34,7 +33,7 @@ struct ModelFamily {
   bool (*fits)(const data::SampleShape&);
 };
 
-#define GRADWIRE_MODEL(name) ModelFamily name##_model();
+#define GRADWIRE_MODEL(name, example) ModelFamily name##_model();
 #include "train/models.inc"
 #undef GRADWIRE_MODEL
 

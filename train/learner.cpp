@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "gradwire/core/check.h"
+#include "gradwire/kernel/sums.h"
 #include "train/learn_batch.h"
 
 namespace gradwire::train {
@@ -63,6 +64,8 @@ Learner::Learner(const Task& task, std::size_t rank, std::uint64_t steps,
                  const MethodTraits& traits)
     : task_(task),
       rank_(rank),
+      steps_(steps),
+      is_local_(traits.output == MethodTraits::Output::model),
       rates_(task.rate_plan(steps)),
       model_(make_model(task.options.model, task.source->shape(), task.options.seed)),
       optimiser_(left_behind(traits, task.options.optimiser), task.options.regulariser,
@@ -94,7 +97,11 @@ session::StepDone Learner::step(Method& method, std::uint64_t step, const TakeGr
   session::StepDone done;
   done.record.step = step + 1;
   done.record.learning_rate = rates_.at(step);
-  take_step(method, step, take_own, done);
+  if (method.input(step) == Method::Input::parameters) {
+    take_own_step(method, step, take_own, done);
+  } else {
+    take_step(method, step, take_own, done);
+  }
   done.record.seconds = seconds_since(start);
   return done;
 }
@@ -136,6 +143,37 @@ void Learner::take_step(Method& method, std::uint64_t step, const TakeGradient& 
   done.tally = {.loss = score.loss, .samples = score.count};
 }
 
+void Learner::take_own_step(Method& method, std::uint64_t step, const TakeGradient& take_own,
+                            session::StepDone& done) {
+  record::StepRecord& record = done.record;
+  const auto start = Clock::now();
+  samples_ = sampler_ ? sampler_->at(step) : std::span<const std::uint32_t>();
+  method.begin({.step = step,
+                .learning_rate = record.learning_rate,
+                .weight = sampler_ ? sampler_->weight(step) : 0,
+                .parameters = parameters_,
+                .is_last = step + 1 == steps_});
+  copy(model_->statistics(), statistics_before_);
+  std::ranges::fill(model_->gradients(), 0.0F);
+  const Score score = learn(step, {});
+  for (std::size_t i = 0; take_own && i < parameters_.size(); ++i) take_own(i, gradient(i));
+  const bool is_finite =
+      kernel::is_finite_magnitude(kernel::largest_magnitude(model_->gradients()));
+  if (!is_finite) {
+    std::ranges::copy(statistics_before_, model_->statistics().begin());
+  } else if (!samples_.empty()) {
+    move(method.traits(), record.learning_rate);
+  }
+  record.phases.compute_seconds = seconds_since(start);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Parameter& parameter = model_->parameters()[i];
+    method.submit(i, model_->values().subspan(parameter.first, parameter.elements));
+  }
+  record::note_report(method.finish(), record);
+  record.poisoned = record.poisoned || !is_finite;
+  done.tally = {.loss = score.loss, .samples = score.count};
+}
+
 Score Learner::learn(std::uint64_t step, const Model::Ready& ready) {
   return learn_batch(
       *model_, *task_.source, samples_,
@@ -167,9 +205,10 @@ void Learner::find_old_gradient(std::uint64_t step, std::span<const std::span<co
 
 void Learner::move(const MethodTraits& traits, double rate) {
   if (task_.options.clip) clip_norm(model_->gradients(), *task_.options.clip);
-  if (traits.needs_parameters) copy(model_->values(), kept_values_);
+  const bool is_watched = traits.needs_parameters && !is_local_;
+  if (is_watched) copy(model_->values(), kept_values_);
   optimiser_.step(traits.output, rate, model_->gradients(), model_->values());
-  if (!traits.needs_parameters) return;
+  if (!is_watched) return;
   moved_squared_ = 0;
   for (std::size_t i = 0; i < kept_values_.size(); ++i) {
     const double moved = double{model_->values()[i]} - double{kept_values_[i]};

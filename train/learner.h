@@ -28,6 +28,10 @@ class Learner {
   // As a method takes them.
   std::vector<MethodTensor> tensors() const;
 
+  // Between exchanges this rank's parameters, and always its optimiser's memories, differ from
+  // those of other ranks.
+  bool is_local() const { return is_local_; }
+
   // A step of all ranks; the first is step 0. `take_own`, if there is one, gets this rank's own
   // gradients in the order of the tensors, before the method has them.
   session::StepDone step(Method& method, std::uint64_t step, const TakeGradient& take_own = {});
@@ -41,6 +45,9 @@ class Learner {
 
   void take_step(Method& method, std::uint64_t step, const TakeGradient& take_own,
                  session::StepDone& done);
+  // This rank's optimiser works on its own gradient, and the method on the parameters.
+  void take_own_step(Method& method, std::uint64_t step, const TakeGradient& take_own,
+                     session::StepDone& done);
   // Adds the gradient of all parts of the step's batch to the model's.
   Score learn(std::uint64_t step, const Model::Ready& ready);
   void find_old_gradient(std::uint64_t step, std::span<const std::span<const float>> at,
@@ -50,6 +57,8 @@ class Learner {
 
   const Task& task_;
   const std::size_t rank_;
+  const std::uint64_t steps_;
+  const bool is_local_;
   const RatePlan rates_;
   std::unique_ptr<Model> model_;
   Optimiser optimiser_;

@@ -23,6 +23,12 @@ std::string statistics_file(std::size_t rank, std::size_t ranks) {
   return "statistics-rank" + std::to_string(rank) + "-of-" + std::to_string(ranks) + ".gws";
 }
 
+// The file with a rank's parameters and the optimiser's memories.
+std::string model_file(const Learner& learner, std::size_t rank, std::size_t ranks) {
+  if (!learner.is_local()) return kModel;
+  return "worker-rank" + std::to_string(rank) + "-of-" + std::to_string(ranks) + ".gws";
+}
+
 void load_model(const std::filesystem::path& path, Learner& learner) {
   try {
     load_replica(read_state(path), learner.model(), learner.optimiser());
@@ -60,12 +66,13 @@ std::uint64_t replica_hash(Learner& learner) {
 }
 
 Json save_learner(const std::filesystem::path& directory, std::size_t rank, std::size_t ranks,
-                  Learner& learner) {
+                  bool leads_disk, Learner& learner) {
   if (!learner.model().statistics().empty()) {
     write_state(directory / statistics_file(rank, ranks), statistics_state(learner, rank, ranks));
   }
-  if (rank == 0) {
-    write_state(directory / kModel, replica_state(learner.model(), learner.optimiser()));
+  if (leads_disk || learner.is_local()) {
+    write_state(directory / model_file(learner, rank, ranks),
+                replica_state(learner.model(), learner.optimiser()));
   }
   return {{"optimiser_steps", learner.optimiser().steps()},
           {"moved_squared", learner.moved_squared()},
@@ -74,15 +81,18 @@ Json save_learner(const std::filesystem::path& directory, std::size_t rank, std:
 
 void load_learner(const std::filesystem::path& directory, const Json& manifest, std::size_t rank,
                   std::size_t ranks, Learner& learner) {
-  load_model(directory / kModel, learner);
+  const std::filesystem::path model = directory / model_file(learner, rank, ranks);
+  load_model(model, learner);
   if (!learner.model().statistics().empty()) {
     load_statistics(directory / statistics_file(rank, ranks), learner);
   }
   learner.optimiser().set_steps(record::field<std::uint64_t>(manifest, "optimiser_steps"));
   learner.set_moved_squared(record::field<double>(manifest, "moved_squared"));
-  if (record::hash_text(replica_hash(learner)) !=
-      record::field<std::string>(manifest, "replica_hash")) {
-    fail_file(directory / kModel, "is not the model that the manifest names");
+  // The manifest has the hash of rank 0.
+  const bool is_known = rank == 0 || !learner.is_local();
+  if (is_known && record::hash_text(replica_hash(learner)) !=
+                      record::field<std::string>(manifest, "replica_hash")) {
+    fail_file(model, "is not the model that the manifest names");
   }
 }
 

@@ -69,7 +69,6 @@ Design read_mlp(StageReader& reader) {
 ModelFamily mlp_model() {
   return {.name = "mlp",
           .read = read_mlp,
-          .example = "mlp(hidden=512)",
           .usual_data = "fashion-mnist",
           .takes = "images or features",
           .fits = [](const SampleShape& shape) { return shape.kind != SampleShape::Kind::text; }};

@@ -5,22 +5,15 @@
 
 #include "gradwire/core/error.h"
 #include "train/design.h"
+#include "train/networks.h"
 #include "train/read_spec.h"
-#include "train/torch_model.h"
 
 namespace gradwire::train {
 namespace {
 
 using Kind = data::SampleShape::Kind;
 
-const std::vector<ModelFamily>& families() {
-  static const std::vector<ModelFamily> all = {
-#define GRADWIRE_MODEL(name) name##_model(),
-#include "train/models.inc"
-#undef GRADWIRE_MODEL
-  };
-  return all;
-}
+const std::vector<ModelFamily>& families() { return networks().families; }
 
 struct ReadModel {
   const ModelFamily* family;
@@ -72,15 +65,11 @@ void check_samples(const ModelFamily& family, const data::SampleShape& shape) {
 
 }  // namespace
 
-bool are_images(const data::SampleShape& shape, std::size_t least) {
-  return shape.kind == Kind::image && shape.height >= least && shape.width >= least;
-}
-
 std::unique_ptr<Model> make_model(std::string_view spec, const data::SampleShape& shape,
                                   std::uint64_t seed) {
   const ReadModel model = read_model(spec);
   check_samples(*model.family, shape);
-  return make_torch_model(model.design, shape, seed);
+  return networks().make(model.design, shape, seed);
 }
 
 ModelText parse_model(std::string_view spec) {
@@ -89,9 +78,11 @@ ModelText parse_model(std::string_view spec) {
 }
 
 std::vector<std::string> example_models() {
-  std::vector<std::string> examples;
-  for (const ModelFamily& family : families()) examples.emplace_back(family.example);
-  return examples;
+  return {
+#define GRADWIRE_MODEL(name, example) example,
+#include "train/models.inc"
+#undef GRADWIRE_MODEL
+  };
 }
 
 }  // namespace gradwire::train

@@ -1,12 +1,13 @@
+#include "train/operation_threads.h"
+
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
 
 #include "gradwire/core/check.h"
-#include "train/model.h"
 
 namespace gradwire::train {
 
-void set_operation_threads(std::size_t threads) {
+void set_torch_threads(std::size_t threads) {
   GW_CHECK(threads > 0);
   const int count = static_cast<int>(threads);
   at::set_num_threads(count);  // OpenMP keeps this for each thread

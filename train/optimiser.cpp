@@ -121,9 +121,17 @@ OptimiserOptions left_behind(const MethodTraits& traits, const OptimiserOptions&
   return traits.owns_moments && optimiser.has_moments() ? OptimiserOptions() : optimiser;
 }
 
-std::string moments_warning(const MethodTraits& traits, const std::string& method,
-                            const Codec* codec, const OptimiserOptions& optimiser) {
+std::string optimiser_warning(const MethodTraits& traits, const std::string& method,
+                              const Codec* codec, const OptimiserOptions& optimiser) {
   constexpr std::size_t kUsualElements = std::size_t{1} << 20;
+  if (traits.output == MethodTraits::Output::model) {
+    constexpr double kGainMax = 2;
+    if (optimiser.has_moments() || traits.gain <= kGainMax) return "";
+    return method + " moves the model " + std::to_string(std::lround(traits.gain)) +
+           " times as far as the workers, in the long run, and the steps of " + optimiser.spec() +
+           " have no limit of their own: expect a higher loss or divergence. Take outer=sgd(1), or "
+           "adamw";
+  }
   if (!optimiser.has_moments() || traits.owns_moments) return "";
   if (codec == nullptr || codec->is_plain()) return "";
   if (codec->guarantee(kUsualElements).kind == Guarantee::Kind::unbiased) return "";

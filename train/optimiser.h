@@ -58,10 +58,11 @@ std::vector<MomentSettings> moments_for(const OptimiserOptions& optimiser, std::
 // What is left for the trainer's optimiser to do behind such a method, or any other.
 OptimiserOptions left_behind(const MethodTraits& traits, const OptimiserOptions& optimiser);
 
-// Why the output of a method does not suit an optimiser that squares gradients, and what to take
-// instead; empty if it does. `codec` is the one of the method's uplink, null if it has none.
-std::string moments_warning(const MethodTraits& traits, const std::string& method,
-                            const Codec* codec, const OptimiserOptions& optimiser);
+// Why a method and an optimiser may not get along, and what to take instead; empty if they do:
+// outputs that an optimiser should not square, and models that move too far for plain gradients.
+// `codec` is the one of the method's uplink, null if it has none.
+std::string optimiser_warning(const MethodTraits& traits, const std::string& method,
+                              const Codec* codec, const OptimiserOptions& optimiser);
 
 class Optimiser {
  public:

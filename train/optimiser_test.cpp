@@ -115,7 +115,8 @@ TEST(Optimiser, AMethodThatOwnsMomentsTakesTheSettingsOver) {
 TEST(Optimiser, BiasedMethodsWithMomentsAreWarnedAbout) {
   const auto warning = [](const char* spec, const char* optimiser) {
     const ParsedMethod method = parse_method(spec);
-    return moments_warning(method.traits, method.spec, method.up.get(), parse_optimiser(optimiser));
+    return optimiser_warning(method.traits, method.spec, method.up.get(),
+                             parse_optimiser(optimiser));
   };
   EXPECT_NE(warning("ef(topk(1%))", "adamw").find("adam(topk(1%))"), std::string::npos);
   EXPECT_NE(warning("sign", "adam"), "");
@@ -123,6 +124,10 @@ TEST(Optimiser, BiasedMethodsWithMomentsAreWarnedAbout) {
     EXPECT_EQ(warning(fine, "adamw"), "") << fine;
   }
   EXPECT_EQ(warning("ef(topk(1%))", "sgd(momentum=0.9)"), "");
+  EXPECT_EQ(warning("local(topk(1%))", "adamw"), "");
+  EXPECT_EQ(warning("diloco", "adamw"), "");
+  EXPECT_EQ(warning("local(topk(1%))", "sgd(momentum=0.9)"), "");
+  EXPECT_NE(warning("diloco", "sgd").find("7 times"), std::string::npos);
 }
 
 TEST(Clip, LongGradientsGetTheLargestNormAndShortOnesStay) {

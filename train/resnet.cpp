@@ -167,7 +167,6 @@ Design read_resnet18(StageReader& reader) {
 ModelFamily resnet20_model() {
   return {.name = "resnet20",
           .read = read_resnet20,
-          .example = "resnet20",
           .usual_data = "cifar10",
           .takes = kTakes,
           .fits = fits};
@@ -176,7 +175,6 @@ ModelFamily resnet20_model() {
 ModelFamily resnet18_model() {
   return {.name = "resnet18",
           .read = read_resnet18,
-          .example = "resnet18(width=64)",
           .usual_data = "cifar10",
           .takes = kTakes,
           .fits = fits};

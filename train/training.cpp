@@ -61,7 +61,7 @@ class Training final : public session::Trainee {
   TrainingResult run() {
     session::RunOptions run = options_.run;
     run.is_evaluated = [this](std::uint64_t step) {
-      return session::is_due(step, options_.evaluate_every);
+      return session::is_due(method_->traits(), step, options_.evaluate_every);
     };
     TrainingResult result = session::run_session(communicator_, *method_, *this, run);
     if (result.steps_done == run.steps) finish(result);
@@ -77,14 +77,15 @@ class Training final : public session::Trainee {
   }
 
   std::uint64_t hash() override {
-    const std::array<std::uint64_t, 2> facts = {replica_hash(learner_),
-                                                task_.options.operation_threads};
+    const std::array<std::uint64_t, 2> facts = {model_hash(), task_.options.operation_threads};
     return checksum(std::as_bytes(std::span(facts)));
   }
 
   session::Evaluated evaluate(std::uint64_t step) override {
     evaluated_at_ = step;
+    const bool is_elsewhere = swap_model();
     const record::Metrics metrics = evaluation_.run(step);
+    if (is_elsewhere) std::ranges::copy(own_values_, learner_.model().values().begin());
     return {.metrics = metrics, .traffic = evaluation_.take_traffic()};
   }
 
@@ -97,8 +98,9 @@ class Training final : public session::Trainee {
     return *metrics.test_loss < *than.test_loss;
   }
 
-  record::Json save(const std::filesystem::path& directory) override {
-    return save_learner(directory, communicator_.rank(), communicator_.size(), learner_);
+  record::Json save(const std::filesystem::path& directory, bool leads_disk) override {
+    return save_learner(directory, communicator_.rank(), communicator_.size(), leads_disk,
+                        learner_);
   }
 
   void load(const std::filesystem::path& directory, std::uint64_t step,
@@ -108,6 +110,28 @@ class Training final : public session::Trainee {
   }
 
  private:
+  // Of what all ranks have in common.
+  std::uint64_t model_hash() {
+    if (method_->model(0).empty()) return replica_hash(learner_);
+    std::uint64_t hash = 0;
+    for (std::size_t i = 0; i < learner_.tensors().size(); ++i) {
+      hash = checksum(std::as_bytes(method_->model(i)), hash);
+    }
+    return hash;
+  }
+
+  // Where ranks take steps of their own, the common model takes the place of this rank's.
+  bool swap_model() {
+    if (method_->model(0).empty()) return false;
+    Model& model = learner_.model();
+    own_values_.assign(model.values().begin(), model.values().end());
+    for (std::size_t i = 0; i < model.parameters().size(); ++i) {
+      std::ranges::copy(method_->model(i),
+                        model.values().subspan(model.parameters()[i].first).begin());
+    }
+    return true;
+  }
+
   void finish(TrainingResult& result) {
     const auto statistics = evaluated_at_ == result.steps_done
                                 ? evaluation_.last_mean()
@@ -126,6 +150,7 @@ class Training final : public session::Trainee {
   std::unique_ptr<Method> method_;
   Evaluation evaluation_;
   GradientRecorder recorder_;
+  std::vector<float> own_values_;              // while the common model is in their place
   std::optional<std::uint64_t> evaluated_at_;  // the last time, in this process
 };
 

@@ -87,6 +87,10 @@ TEST(TrainingThreads, ARunThatGoesOnEndsWithTheBytesOfOneThatNeverStopped) {
         Case{"mlp(hidden=16, dropout=0.5)", "sasg(topk(5%), window=2, delay=3)", "sgd(decay=0.01)"},
         Case{"mlp(hidden=16)", "powersgd(rank=2)", "adamw"},
         Case{"mlp(hidden=16)", "adam(sign, warmup=3)", "adamw(beta2=0.95)"},
+        Case{"mlp(hidden=16)", "local(topk(5%, chunk=64) | twobit, every=4)", "adamw"},
+        Case{"mlp(hidden=16)", "local(none, every=5, after=3, outer=nesterov(0.7, 0.9))", "adamw"},
+        Case{"mlp(hidden=16)", "local(sign, every=4, fragments=2, delay=3)", "sgd(momentum=0.9)"},
+        Case{"resnet18(width=4)", "local(natural, every=3)", "sgd(momentum=0.9)"},
         Case{"resnet18(width=4)", "natural", "sgd(momentum=0.9)"}}) {
     Trial trial = with_method(each.method);
     trial.task.model = each.model;
@@ -193,6 +197,49 @@ TEST(TrainingThreads, AdamAsAMethodIsAdamwAsAnOptimiser) {
   const auto plain = losses("none"), ours = losses("adam(sign, dense=none)");
   ASSERT_EQ(plain.size(), ours.size());
   for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(plain[i], ours[i], 1e-4) << i;
+}
+
+// An exchange after each step of plain SGD is synchronous SGD. Only rounding differs.
+TEST(TrainingThreads, LocalStepsOfOneAreSynchronous) {
+  const auto losses = [](const char* method) {
+    std::vector<double> all;
+    for (const auto& step : run(with_method(method)).steps) {
+      all.push_back(step.metrics.loss.value());
+    }
+    return all;
+  };
+  const auto plain = losses("none"), ours = losses("local(none, every=1)");
+  ASSERT_EQ(plain.size(), ours.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(plain[i], ours[i], 1e-4) << i;
+}
+
+TEST(TrainingThreads, LocalStepsLearnAndAreEvaluatedAtTheEndOfRounds) {
+  Trial trial = with_method("local(topk(10%, chunk=256) | twobit, every=5, after=3)");
+  trial.task.optimiser = parse_optimiser("adamw");
+  trial.task.learning_rate = 0.002;
+  trial.training.run.steps = 202;
+  trial.training.evaluate_every = 50;
+  const TrainingResult result = run(trial);
+  EXPECT_GT(*result.final.accuracy, 0.3);  // by chance 0.1
+  std::set<std::uint64_t> evaluated;
+  std::size_t with_exchange = 0;
+  for (const record::StepRecord& step : result.steps) {
+    if (step.metrics.test_loss) evaluated.insert(step.step);
+    with_exchange += step.traffic.message_bytes > 0 ? 1 : 0;
+  }
+  // Rounds end after steps 8, 13, and so on.
+  EXPECT_EQ(evaluated, (std::set<std::uint64_t>{53, 103, 153, 202}));
+  EXPECT_EQ(with_exchange, 3u + 40u);
+}
+
+TEST(TrainingThreads, LocalStepsTakeADedicatedServerAndUnevenShards) {
+  Trial trial = with_method("local(natural, every=4)");
+  trial.task.dedicated_server = 1;
+  trial.task.optimiser = parse_optimiser("adamw");
+  trial.task.split = data::parse_split("dirichlet(0.1)");
+  trial.training.exchange = {
+      .topology = Topology::server, .server = 1, .server_contributes = false};
+  EXPECT_TRUE(std::isfinite(*run(trial).final.test_loss));
 }
 
 TEST(TrainingThreads, WhatTraitsForbidIsRefused) {

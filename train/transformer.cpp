@@ -181,7 +181,6 @@ Design read_transformer(StageReader& reader) {
 ModelFamily transformer_model() {
   return {.name = "transformer",
           .read = read_transformer,
-          .example = "transformer(layers=4, heads=4, width=128)",
           .usual_data = "generated-text",
           .takes = "text",
           .fits = [](const SampleShape& shape) { return shape.kind == SampleShape::Kind::text; }};

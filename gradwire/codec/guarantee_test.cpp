@@ -142,6 +142,10 @@ TEST(Guarantee, ConstantsAreThoseOfTheFormulas) {
   EXPECT_DOUBLE_EQ(constant("terngrad(clip=off)", 10000), (100.0 - 1) / 2);
   EXPECT_DOUBLE_EQ(constant("sign", 10000), 1e-4);
   EXPECT_DOUBLE_EQ(constant("topk(1%)", 10000), 0.01);
+  EXPECT_DOUBLE_EQ(constant("topk(1%, chunk=4096)", 10000), 41.0 / 4096);
+  EXPECT_DOUBLE_EQ(constant("topk(1%, chunk=100)", 10000), 0.01);
+  EXPECT_DOUBLE_EQ(constant("twobit", 4096), 27.0 / (4 * 512 + 20));
+  EXPECT_DOUBLE_EQ(constant("twobit", 1), 1);
   EXPECT_DOUBLE_EQ(constant("randk(1%)", 10000), 99);
   EXPECT_DOUBLE_EQ(constant("topk(1%) | natural | entropy", 10000), 0.875 * 0.01);
   EXPECT_DOUBLE_EQ(constant("randk(1%) | natural", 10000), 99 * 0.125 + 99 + 0.125);
@@ -154,6 +158,23 @@ TEST(Guarantee, PipesWithoutOneSayWhy) {
     const Guarantee guarantee = make_codec(spec)->guarantee(100000);
     EXPECT_EQ(guarantee.kind, Guarantee::Kind::none) << spec;
     EXPECT_FALSE(guarantee.reason.empty()) << spec;
+  }
+}
+
+// One large value, a share of the bucket just above the mean magnitude, and zeros: the worst.
+TEST(Guarantee, TwoMagnitudesContractTheirWorstBuckets) {
+  for (const std::size_t b : {2ul, 3ul, 4ul, 5ul, 8ul, 30ul, 512ul}) {
+    for (std::size_t upper = 1; upper < b; ++upper) {
+      std::vector<float> values(b);
+      const auto rest = static_cast<float>(b - upper + 1);
+      std::fill_n(values.begin(), upper, 1.0001F / rest);
+      values[0] = 1;
+      CodecTest test("twobit(bucket=" + std::to_string(b) + ")");
+      const auto found = test.round_trip(values, {});
+      const double delta = test.codec->guarantee(b).constant;
+      ASSERT_LE(squared_distance(found, values), (1 - delta) * squared_norm(values) + 1e-6)
+          << b << " with " << upper;
+    }
   }
 }
 

@@ -91,7 +91,8 @@ Decoded<void> DenseCodec::decode_add(std::span<const std::byte> payload, float w
 }
 
 // A sparse payload: how many elements are kept (4 bytes); where in its bucket the first kept value
-// lies (4 bytes); the indices, Rice-coded or as 12 bytes from which they follow; the kept values.
+// lies (4 bytes); the indices: Rice-coded, of fixed width within chunks, or as 12 bytes from which
+// they follow; the kept values.
 // The number kPoisoned alone: NaN everywhere.
 namespace {
 
@@ -177,12 +178,35 @@ Encoded SparseCodec::encode(const Scale& scale, TensorRange range, const Rng& rn
     store_le(payload, bytes + 8, facts.last_draw);
     bytes += kDrawsBytes;
   } else {
-    bytes += rice_encode({from, to}, static_cast<std::uint32_t>(range.first), range.values.size(),
-                         payload.subspan(bytes));
+    bytes += encode_indices({from, to}, range, facts, payload.subspan(bytes), workspace);
   }
   const Slice slice{.values = facts.values, .begin = begin, .count = kept, .position = 0};
   const Encoded values = coder_.encode(slice, facts, rng, payload.subspan(bytes), workspace);
   return {.bytes = bytes + values.bytes, .finite = facts.finite};
+}
+
+std::size_t SparseCodec::encode_indices(std::span<const std::uint32_t> indices,
+                                        const TensorRange& range, const Scale::Facts& facts,
+                                        std::span<std::byte> payload, Workspace& workspace) const {
+  const auto first = static_cast<std::uint32_t>(range.first);
+  const std::size_t elements = range.values.size();
+  const std::size_t bytes = rice_encode(indices, first, elements, payload);
+  const std::size_t chunk = sparsifier_->chunk_elements();
+  if (chunk == 0 || range.first % chunk != 0) return bytes;
+  const bool has_whole_chunks =
+      elements % chunk == 0 || range.first + elements == facts.tensor_elements;
+  if (!has_whole_chunks || indices.size() != sparsifier_->kept_max(elements)) return bytes;
+  const ChunkCounts counts = chunk_counts(elements);
+  if (fixed_index_bytes(indices.size(), counts) >= bytes) return bytes;
+  return fixed_indices_encode(indices, first, counts, workspace.buffers().found.get(indices.size()),
+                              payload);
+}
+
+ChunkCounts SparseCodec::chunk_counts(std::size_t range_elements) const {
+  const std::size_t chunk = sparsifier_->chunk_elements();
+  return {.chunk_elements = chunk,
+          .kept = sparsifier_->kept_max(chunk),
+          .kept_rest = sparsifier_->kept_max(range_elements % chunk)};
 }
 
 // What is kept is little: reading it back costs next to nothing.
@@ -198,6 +222,12 @@ Decoded<std::size_t> SparseCodec::decode_indices(std::span<const std::byte> byte
                                                  std::size_t range_elements,
                                                  std::span<std::uint32_t> indices,
                                                  Workspace& workspace) const {
+  if (sparsifier_->chunk_elements() > 0 && !bytes.empty() && bytes[0] == kFixedWidth) {
+    if (indices.size() != sparsifier_->kept_max(range_elements)) {
+      return Unexpected{DecodeError{"indices are not as many as the chunks keep", 0}};
+    }
+    return fixed_indices_decode(bytes, range_elements, chunk_counts(range_elements), indices);
+  }
   if (!sparsifier_->draws_indices()) return rice_decode(bytes, range_elements, indices);
   if (bytes.size() < kDrawsBytes) {
     return Unexpected{DecodeError{"payload ends inside its indices", bytes.size()}};

@@ -2,6 +2,7 @@
 // sparsifier first, and the quantiser for what it keeps. Either may end in the entropy stage.
 #pragma once
 
+#include "gradwire/codec/chunk_indices.h"
 #include "gradwire/codec/codec.h"
 #include "gradwire/codec/sparsifier.h"
 #include "gradwire/codec/value_coder.h"
@@ -79,6 +80,10 @@ class SparseCodec final : public Codec {
     bool poisoned = false;
   };
   static void write(const Kept& kept, std::span<float> target);
+  std::size_t encode_indices(std::span<const std::uint32_t> indices, const TensorRange& range,
+                             const Scale::Facts& facts, std::span<std::byte> payload,
+                             Workspace& workspace) const;
+  ChunkCounts chunk_counts(std::size_t range_elements) const;
   Decoded<Kept> decode_kept(std::span<const std::byte> payload, std::size_t range_elements,
                             Workspace& workspace) const;
   Decoded<std::size_t> decode_indices(std::span<const std::byte> bytes, std::size_t range_elements,

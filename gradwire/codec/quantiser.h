@@ -77,6 +77,15 @@ class Quantiser {
 
 using QuantiserPtr = std::unique_ptr<const Quantiser>;
 
+// The buckets of a block, by their numbers in the slice's values.
+struct BlockBuckets {
+  std::size_t slice_first = 0;  // the first of the slice
+  std::size_t own = 0;          // the first of the block
+  std::size_t new_from = 0;     // the first whose scales this block is the first to need
+  std::size_t to = 0;           // behind the last
+};
+BlockBuckets block_buckets(const Quantiser::EncodeBlock& block, std::size_t bucket_elements);
+
 // Quantisers with one scale a bucket.
 class BucketQuantiser : public Quantiser {
  public:

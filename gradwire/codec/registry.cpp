@@ -23,9 +23,9 @@ const std::vector<CodecStage>& stages() {
 constexpr std::string_view kEntropy = "entropy";
 
 // Examples of pipes of several stages.
-constexpr std::string_view kPipes[] = {"natural | entropy", "qsgd(bits=4) | entropy",
-                                       "topk(1%) | natural", "topk(1%) | natural | entropy",
-                                       "randk(1%) | qsgd(bits=4)"};
+constexpr std::string_view kPipes[] = {"natural | entropy",        "qsgd(bits=4) | entropy",
+                                       "topk(1%) | natural",       "topk(1%) | natural | entropy",
+                                       "randk(1%) | qsgd(bits=4)", "topk(1%, chunk=4096) | twobit"};
 
 const CodecStage* find_stage(std::string_view name) {
   const auto found = std::ranges::find(stages(), name, &CodecStage::name);

@@ -21,6 +21,10 @@ void check_length(std::size_t elements, std::string_view stage) {
               std::to_string(elements) + ": cut the tensor before");
 }
 
+std::span<const std::uint32_t> kept_indices(const Scale& scale) { return scale.facts().indices; }
+
+std::span<const float> kept_values(const Scale& scale) { return scale.facts().values; }
+
 bool join_shares(Scale::Facts& facts) {
   std::size_t kept = facts.indices.size();
   bool finite = true;

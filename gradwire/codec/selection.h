@@ -28,6 +28,10 @@ std::size_t count_of_share(double share, std::size_t n);
 // Indices have 32 bits. Throws Error.
 void check_length(std::size_t elements, std::string_view stage);
 
+// The kept elements of a tensor that a sparse codec has measured, and their values.
+std::span<const std::uint32_t> kept_indices(const Scale& scale);
+std::span<const float> kept_values(const Scale& scale);
+
 // Resizes without giving memory back, and takes more than asked for: the numbers of candidates vary
 // from call to call, and steady work should not allocate.
 template <class T>
@@ -44,10 +48,10 @@ std::span<T> room_behind(std::vector<T>& memory, std::size_t used, std::size_t c
 }
 
 // The k-th largest of number(i) for i < count, none of which is below `least`; k counts from 1.
-// Counting by their upper bits first leaves few to sort, in `scratch`.
-template <class Number>
-std::uint32_t kth_largest(std::size_t count, const Number& number, std::size_t k,
-                          std::uint32_t least, std::vector<std::uint32_t>& scratch) {
+// Counting by their upper bits first leaves few to sort, in `room(n)`: memory for n numbers.
+template <class Number, class Room>
+std::uint32_t kth_largest_in(std::size_t count, const Number& number, std::size_t k,
+                             std::uint32_t least, const Room& room) {
   constexpr int kBinBitsMax = 12;
   std::uint32_t counts[1 << kBinBitsMax];
   // A short list should not pay for a long table.
@@ -59,8 +63,7 @@ std::uint32_t kth_largest(std::size_t count, const Number& number, std::size_t k
   for (std::size_t i = 0; i < count; ++i) ++counts[(number(i) - least) >> shift];
   std::uint32_t bin = (1u << bin_bits) - 1;
   for (; counts[bin] < k; --bin) k -= counts[bin];
-  scratch.reserve(512);  // the count of one bin varies more from call to call than that of all
-  resize_amply(scratch, counts[bin] + 1);  // and one that is overwritten
+  const std::span<std::uint32_t> scratch = room(counts[bin] + 1);  // and one that is overwritten
   std::size_t found = 0;
   for (std::size_t i = 0; i < count; ++i) {
     scratch[found] = number(i);
@@ -71,15 +74,25 @@ std::uint32_t kth_largest(std::size_t count, const Number& number, std::size_t k
   return *kth;
 }
 
+template <class Number>
+std::uint32_t kth_largest(std::size_t count, const Number& number, std::size_t k,
+                          std::uint32_t least, std::vector<std::uint32_t>& scratch) {
+  return kth_largest_in(count, number, k, least, [&](std::size_t n) {
+    scratch.reserve(512);  // the count of one bin varies more from call to call than that of all
+    resize_amply(scratch, n);
+    return std::span(scratch);
+  });
+}
+
 // Appends the lists of all shares to those of the tensor. False if one is not finite.
 bool join_shares(Scale::Facts& facts);
 
 // Finds the kept elements of a tensor, on all threads of the pool. `find(range, indices, values)`
-// appends those of a range, which starts at a block, and says whether it met nothing but finite
-// values. So does the result, for all.
+// appends those of a range, which starts at a multiple of `unit`, and says whether it met nothing
+// but finite values. So does the result, for all.
 template <class Find>
 bool find_kept(std::span<const float> tensor, Scale::Facts& facts, ThreadPool& pool,
-               const Find& find) {
+               const Find& find, std::size_t unit = kernel::kBlockElements) {
   facts.indices.clear();
   facts.values.clear();
   constexpr std::size_t kSharedMin = std::size_t{1} << 18;
@@ -88,9 +101,9 @@ bool find_kept(std::span<const float> tensor, Scale::Facts& facts, ThreadPool& p
   }
   // More shares than threads: one that is held up gets fewer of them.
   facts.shares.resize(4 * pool.threads());
-  const std::size_t blocks = (tensor.size() - 1) / kernel::kBlockElements + 1;
+  const std::size_t units = (tensor.size() - 1) / unit + 1;
   const auto begin = [&](std::size_t i) {
-    return std::min(tensor.size(), blocks * i / facts.shares.size() * kernel::kBlockElements);
+    return std::min(tensor.size(), units * i / facts.shares.size() * unit);
   };
   const auto find_share = [&](std::size_t i) {
     Scale::Facts::Share& share = facts.shares[i];

@@ -22,6 +22,10 @@ class Sparsifier {
   // The largest number of elements that are kept.
   virtual std::size_t kept_max(std::size_t tensor_elements) const = 0;
 
+  // Above 0 if it keeps kept_max(n) elements of every n = chunk_elements(), counted from the
+  // tensor's start, and of the rest.
+  virtual std::size_t chunk_elements() const { return 0; }
+
   // The guarantee of this stage and the next one together. `values` is that of the next stage, for
   // kept_max(elements) elements.
   virtual Guarantee guarantee(std::size_t elements, const Guarantee& values) const = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "gradwire/codec/spec.h"
 #include "gradwire/codec/test_support.h"
 
 namespace gradwire {
@@ -30,6 +31,62 @@ TEST(TopK, KeepsExactlyTheLargest) {
       EXPECT_EQ(test.scale.facts().indices.size(), k);
     }
   }
+}
+
+std::vector<float> top_k_of_chunks(const std::vector<float>& values, double share,
+                                   std::size_t chunk) {
+  std::vector<float> kept;
+  for (std::size_t first = 0; first < values.size(); first += chunk) {
+    const std::size_t n = std::min(chunk, values.size() - first);
+    const auto from = values.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto k = static_cast<std::size_t>(std::ceil(share * static_cast<double>(n) - 1e-9));
+    const auto part = top_k_by_sorting({from, from + static_cast<std::ptrdiff_t>(n)}, k);
+    kept.insert(kept.end(), part.begin(), part.end());
+  }
+  return kept;
+}
+
+TEST(TopK, KeepsTheLargestOfEveryChunk) {
+  std::vector<float> coarse = gaussian(30000, 3);
+  for (float& value : coarse) value = std::round(value * 2) / 2;
+  std::vector<float> uneven = heavy_tailed(300001, 9);
+  for (std::size_t j = 0; j < uneven.size(); ++j) {
+    // Magnitudes change by whole orders between chunks, and some chunks are mostly zero.
+    if (j / 5000 % 3 == 1) uneven[j] *= 1e-6F;
+    if (j / 7000 % 4 == 2 && j % 97 != 0) uneven[j] = 0;
+  }
+  for (const auto& values : {gaussian(20001, 1), coarse, uneven, std::vector<float>(10000)}) {
+    for (const std::size_t chunk : {1ul, 7ul, 100ul, 128ul, 4096ul, 10000ul, 65536ul}) {
+      for (const double share : {0.0001, 0.01, 0.3, 1.0}) {
+        CodecTest test("topk(" + format_share(share) + ", chunk=" + std::to_string(chunk) + ")");
+        SCOPED_TRACE(test.codec->spec());
+        expect_same_bits(test.round_trip(values, {}), top_k_of_chunks(values, share, chunk));
+      }
+    }
+  }
+}
+
+// One or two of 4096: fixed width is shorter than Rice coding; at one per cent it is longer.
+TEST(TopK, IndicesOfFewPerChunkHaveFixedWidth) {
+  const std::vector<float> values = gaussian(64 * 4096, 5);
+  const auto index_bytes = [&](const char* spec, std::size_t kept) {
+    return CodecTest(spec).encode(values, {}).size() - 8 - kept * sizeof(float);
+  };
+  EXPECT_EQ(index_bytes("topk(0.01%, chunk=4096)", 64), 1 + 64 * 12 / 8);
+  EXPECT_EQ(index_bytes("topk(0.04%, chunk=4096)", 128), 1 + 128 * 12 / 8);
+  EXPECT_LT(index_bytes("topk(1%, chunk=4096)", 64 * 41), 64 * 41 * 9 / 8);
+}
+
+TEST(TopK, AChunkThatCannotKeepAllBadValuesIsPoisoned) {
+  std::vector<float> values = gaussian(1000, 6);
+  for (const std::size_t j : {500ul, 510ul}) values[j] = std::numeric_limits<float>::infinity();
+  CodecTest kept("topk(2%, chunk=100)");
+  kept.encode(values, {});
+  EXPECT_FALSE(kept.scale.facts().finite);
+  EXPECT_FALSE(kept.scale.facts().poisoned);
+  CodecTest lost("topk(1%, chunk=100)");
+  lost.encode(values, {});
+  EXPECT_TRUE(lost.scale.facts().poisoned);
 }
 
 TEST(TopK, TiesGoToTheLowerIndex) {

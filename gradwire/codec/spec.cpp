@@ -175,6 +175,16 @@ class Parser {
 
   void number(SpecArgument& argument) {
     const std::string_view token = number_token();
+    // Only behind a key: without one it is a mistake in a number.
+    const std::size_t dots = argument.key.empty() ? token.npos : token.find("..");
+    if (dots != token.npos) {
+      const auto from = parse_decimal(token.substr(0, dots));
+      const auto to = parse_decimal(token.substr(dots + 2));
+      if (from && to && from->value() && to->value()) {
+        argument.range = SpecRange{*from->value(), *to->value()};
+        return;
+      }
+    }
     argument.percent = take('%');
     std::optional<Decimal> decimal = parse_decimal(token);
     if (decimal && argument.percent) decimal->exponent -= 2;
@@ -314,6 +324,10 @@ std::string format_number(double number) {
   return {text.data(), end};
 }
 
+std::string format_range(const SpecRange& range) {
+  return format_number(range.from) + ".." + format_number(range.to);
+}
+
 std::string format_share(double share) {
   if (!(0 < share && share <= 1)) throw Error("a share must be above 0 and at most 1");
   // As "d.ddde-XX": the digits stay, and the power of ten grows by 2.
@@ -411,6 +425,18 @@ double StageReader::keyed_number(std::string_view key, double otherwise, double 
                                  double most) {
   const SpecArgument* argument = find(key, Form::keyed);
   return argument == nullptr ? otherwise : number_within(*argument, key, least, most);
+}
+
+SpecRange StageReader::range(std::string_view key, SpecRange otherwise, double least, double most) {
+  const SpecArgument* argument = find(key, Form::keyed);
+  if (argument == nullptr) return otherwise;
+  const bool is_good = argument->range && least <= argument->range->from &&
+                       argument->range->from <= argument->range->to && argument->range->to <= most;
+  if (!is_good) {
+    fail_argument(key, quoted(key) + " must be two numbers " + range_text(least, most) +
+                           ", such as " + format_range(otherwise));
+  }
+  return *argument->range;
 }
 
 const SpecArgument* StageReader::nested_or_first(std::string_view key, std::string_view example) {

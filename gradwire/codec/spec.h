@@ -2,7 +2,8 @@
 //
 //   spec  := stage { "|" stage }
 //   stage := name [ "(" arg { "," arg } ")" ]
-//   arg   := value | key "=" value          value := number [ "%" ] | word | spec
+//   arg   := value | key "=" value | key "=" range
+//   value := number [ "%" ] | word | spec   range := number ".." number
 //
 // Names, keys and words are [a-z][a-z0-9_]*; numbers are decimal, with or without an exponent;
 // white space may stand between tokens. Values without a key come before those with one, and a key
@@ -27,11 +28,19 @@ inline constexpr std::size_t kSpecDepthMax = 32;
 
 struct SpecStage;
 
-// A value is a number or a spec; a lone word is a spec of one stage without arguments.
+struct SpecRange {
+  double from = 0;
+  double to = 0;
+
+  bool operator==(const SpecRange&) const = default;
+};
+
+// A value is a number, a range or a spec; a lone word is a spec of one stage without arguments.
 struct SpecArgument {
-  std::string key;                // empty for a value without a key
-  std::optional<double> number;   // "1%" and "0.01" are the same double
-  bool percent = false;           // whether the number was written with "%"
+  std::string key;               // empty for a value without a key
+  std::optional<double> number;  // "1%" and "0.01" are the same double
+  bool percent = false;          // whether the number was written with "%"
+  std::optional<SpecRange> range = {};
   std::vector<SpecStage> stages;  // of a nested spec or word
   std::size_t position = 0;       // of the value
   std::size_t key_position = 0;
@@ -68,6 +77,7 @@ std::optional<std::string> nearest_name(std::string_view given,
 // format_number(0.01) is "0.01"; format_share(0.01) is "1%", for shares in (0, 1].
 std::string format_number(double number);
 std::string format_share(double share);
+std::string format_range(const SpecRange& range);
 
 // Reads the arguments of one stage. Each accessor reads one argument; finish() then refuses
 // arguments that were not read, and names the nearest one that exists. Mistakes in the text throw
@@ -93,6 +103,9 @@ class StageReader {
   std::optional<double> number_or_auto(std::string_view key, double least, double most);
   // The number with that key.
   double keyed_number(std::string_view key, double otherwise, double least, double most);
+  // Two numbers in [least, most] with that key, such as 0.1..10, of which the second is not
+  // smaller.
+  SpecRange range(std::string_view key, SpecRange otherwise, double least, double most);
   // A nested spec, with the key or as the first argument without one; null if there is none. The
   // example appears in the error if a number was given instead.
   const SpecArgument* nested_or_first(std::string_view key, std::string_view example = "natural");

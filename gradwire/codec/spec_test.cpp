@@ -117,6 +117,24 @@ TEST(SpecNumbers, PercentIsTheSameDoubleAsTheFractionWritten) {
   EXPECT_EQ(parsed_number("100%"), 1.0);
 }
 
+TEST(SpecNumbers, ARangeStandsBehindAKey) {
+  const auto read = [](StageReader& reader) { return reader.range("x", {0.1, 10}, 0.001, 1000); };
+  for (const auto& [text, wanted] :
+       {std::pair("a(x=0.5..2)", SpecRange{0.5, 2}), {"a(x=1..1)", {1, 1}}, {"a", {0.1, 10}}}) {
+    const Spec spec = parse_spec(text);
+    StageReader reader(spec.text, spec.stages.front());
+    EXPECT_EQ(read(reader), wanted) << text;
+  }
+  for (const char* text : {"a(x=2..0.5)", "a(x=2)", "a(x=0..2)", "a(x=1..2000)", "a(x=word)"}) {
+    EXPECT_NE(read_error(text, read).find("two numbers from 0.001 to 1000, such as 0.1..10"),
+              std::string::npos)
+        << text;
+  }
+  expect_refused("a(x=1..)", 4, "expected a decimal number");
+  EXPECT_NE(read_error("a(x=1..2)", [](StageReader& reader) { reader.number("x", 0, 5); }), "");
+  EXPECT_EQ(format_range({0.1, 10}), "0.1..10");
+}
+
 TEST(SpecNumbers, NotANumberInfinityAndHexadecimalAreRefused) {
   for (const char* text :
        {"a(0x10)", "a(-inf)", "a(-nan)", "a(1e999)", "a(1e99999999999)", "a(1..2)", "a(1.2.3)",

@@ -43,7 +43,11 @@ inline std::vector<std::string> tested_specs() {
                            "terngrad | entropy",
                            "sign | entropy",
                            "natural(bits=8) | entropy",
-                           "threshold(0.5) | bf16"}) {
+                           "threshold(0.5) | bf16",
+                           "twobit(bucket=100) | entropy",
+                           "twobit(bucket=20000)",
+                           "topk(3%, chunk=50)",
+                           "topk(20%, chunk=300) | twobit(bucket=7)"}) {
     specs.emplace_back(more);
   }
   return specs;

@@ -1,16 +1,18 @@
-// topk: the largest magnitudes, exactly.
+// topk: the largest magnitudes of a tensor, exactly. topk_chunks.h has those of every chunk.
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include "gradwire/codec/selection.h"
 #include "gradwire/codec/stage.h"
+#include "gradwire/codec/topk_chunks.h"
 #include "gradwire/kernel/sums.h"
 
 namespace gradwire {
 namespace {
 
 constexpr std::uint32_t kLargestFinite = 0x7f7fffffu;
+constexpr std::int64_t kChunkElementsMax = 65536;
 
 // A threshold that, going by a sample, somewhat more than k of the elements are above.
 class ThresholdSample {
@@ -63,19 +65,7 @@ class TopK final : public Sparsifier {
   Guarantee guarantee(std::size_t elements, const Guarantee& values) const override {
     if (elements == 0) return Guarantee::contractive(1);
     const double share = static_cast<double>(kept_max(elements)) / static_cast<double>(elements);
-    // The kept part has at least its share of |x|^2, and only that part has the second error.
-    if (values.kind == Guarantee::Kind::contractive) {
-      return Guarantee::contractive(values.constant * share);
-    }
-    if (values.kind == Guarantee::Kind::unbiased && values.constant < 1) {
-      return Guarantee::contractive((1 - values.constant) * share);
-    }
-    if (values.kind == Guarantee::Kind::unbiased) {
-      return Guarantee::none(
-          "the stage behind topk has omega >= 1: its noise may be larger than "
-          "what topk keeps");
-    }
-    return values;
+    return topk_guarantee(share, values);
   }
 
   // Exact; among equal magnitudes the lower index is kept.
@@ -152,12 +142,16 @@ class TopK final : public Sparsifier {
 
 SparsifierPtr make_topk(StageReader& stage) {
   const double share = stage.share("share");
+  const auto chunk = static_cast<std::size_t>(stage.integer("chunk", 0, 1, kChunkElementsMax));
   stage.finish();
+  if (chunk > 0) return make_chunked_topk(share, chunk);
   return std::make_unique<TopK>(share);
 }
 
 }  // namespace
 
-CodecStage topk_stage() { return {.name = "topk", .make = make_topk, .examples = {"topk(1%)"}}; }
+CodecStage topk_stage() {
+  return {.name = "topk", .make = make_topk, .examples = {"topk(1%)", "topk(1%, chunk=4096)"}};
+}
 
 }  // namespace gradwire

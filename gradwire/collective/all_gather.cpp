@@ -15,7 +15,8 @@ namespace gradwire {
 class AllGather::Impl final : public Job {
  public:
   Impl(Communicator& communicator, const Options& options)
-      : communicator_(communicator.impl()),
+      : Job(kAlone),
+        communicator_(communicator.impl()),
         rank_(communicator.rank()),
         hub_(options.hub),
         number_(communicator_.take_exchange_number()),
@@ -50,7 +51,7 @@ class AllGather::Impl final : public Job {
     throw PeerError("rank " + std::to_string(author) + ": " + why, author);
   }
 
-  void work(PeerLinks& links) override {
+  Turn advance(PeerLinks& links) override {
     report_ = {};
     links.presence.set_step(call_.step);
     std::ranges::fill(messages_, std::span<const std::byte>());
@@ -66,6 +67,7 @@ class AllGather::Impl final : public Job {
       if (rank_ == hub_) send(author);  // in the order in which they are read
     }
     for (const Outlet& outlet : outlets_) links.presence.await(*outlet.sender);
+    return Turn::finished;
   }
 
  private:

@@ -24,6 +24,9 @@ std::unique_ptr<Transport> checked(std::unique_ptr<Transport> transport,
     throw Error(std::to_string(options.codec_threads) + " codec threads are too many: take " +
                 std::to_string(kCodecThreadsMax) + " or fewer");
   }
+  if (options.link && !options.link->is_valid()) {
+    throw Error("the rate of a link must be a positive number of bytes per second, each way");
+  }
   return transport;
 }
 
@@ -33,6 +36,23 @@ std::string machine_id() {
   std::string id;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
   return id;
+}
+
+// A rank tells the others its machine and the rate of its link.
+std::string self_description(const std::optional<LinkRate>& link) {
+  return machine_id() + ' ' + (link ? link->text() : "");
+}
+std::string machine_of(const std::string& description) {
+  return description.substr(0, description.find(' '));
+}
+std::vector<LinkRate> links_of(const std::vector<std::string>& descriptions) {
+  std::vector<LinkRate> links;
+  for (const std::string& description : descriptions) {
+    const auto link = LinkRate::of_text(description.substr(description.find(' ') + 1));
+    if (!link) return {};
+    links.push_back(*link);
+  }
+  return links;
 }
 
 }  // namespace
@@ -46,8 +66,11 @@ Communicator::Communicator(std::unique_ptr<Transport> transport, const Communica
       {"run", std::to_string(options.run)},
   };
   impl_->call([&](PeerLinks& links) {
-    const std::vector<std::string> machines = links.agreement.compare(facts, machine_id());
-    const auto ranks_here = static_cast<std::size_t>(std::ranges::count(machines, machine_id()));
+    const std::vector<std::string> all =
+        links.agreement.compare(facts, self_description(options.link));
+    const auto ranks_here =
+        static_cast<std::size_t>(std::ranges::count(all, machine_id(), machine_of));
+    impl_->set_links(links_of(all));
     const std::size_t share = std::max<std::size_t>(1, machine_threads() / ranks_here);
     impl_->start_threads(options.codec_threads > 0 ? options.codec_threads : share);
   });
@@ -67,6 +90,7 @@ std::size_t Communicator::refused_connections() const {
 }
 
 std::size_t Communicator::codec_threads() const { return impl_->threads().count(); }
+std::span<const LinkRate> Communicator::links() const { return impl_->links(); }
 
 void Communicator::allreduce(std::span<float> values) {
   impl_->call([values](PeerLinks& links) { links.transport.allreduce(values); });

@@ -10,9 +10,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "gradwire/collective/owner_shares.h"
 #include "gradwire/transport/transport.h"
 
 namespace gradwire {
@@ -24,6 +26,10 @@ struct CommunicatorOptions {
   // Threads that encode and decode, the progress thread among them. 0: the cores of this host,
   // divided among the ranks on it. Results do not depend on it, and ranks may differ in it.
   std::size_t codec_threads = 0;
+
+  // The rate of this rank's own link. If all ranks give one, exchanges with the topology scatter
+  // cut their chunks accordingly (owner_shares), so that all links finish together.
+  std::optional<LinkRate> link = {};
 };
 
 class Communicator {
@@ -40,6 +46,7 @@ class Communicator {
   const char* transport_name() const;
   std::string address(std::size_t rank) const;
   std::size_t codec_threads() const;
+  std::span<const LinkRate> links() const;  // by rank; empty unless all ranks gave a rate
   std::size_t refused_connections() const;  // as the transport counts them
 
   // The transport's own sum of floats, the baseline of benchmarks.

@@ -95,8 +95,24 @@ void check_options(const ExchangeOptions& options, const MethodExchangeOptions& 
   }
 }
 
+// How the owners share the elements where links differ; empty where they share evenly.
+std::vector<double> shares_for(const ExchangeSetup& setup, std::span<const LinkRate> links,
+                               std::size_t elements) {
+  const TopologyTraits& traits = traits_of(setup.topology);
+  if (links.empty() || elements == 0 || !traits.has_owners || !traits.shares_evenly) return {};
+  const auto bytes = [&](const TensorCodecs& codecs) {
+    return static_cast<double>(message_bytes_max(setup.tensors, codecs)) /
+           static_cast<double>(elements);
+  };
+  return owner_shares(
+             links,
+             {.elements = elements, .up_bytes = bytes(setup.up), .down_bytes = bytes(setup.down)})
+      .shares;
+}
+
 ExchangeSetup make_setup(std::vector<TensorSize> tensors, const ExchangeOptions& options,
-                         const MethodExchangeOptions& method, std::size_t ranks) {
+                         const MethodExchangeOptions& method, std::span<const LinkRate> links,
+                         std::size_t ranks) {
   const bool is_mixed = !method.each.empty();
   if (!is_mixed && !options.up) {
     throw Error("an exchange needs a codec: set ExchangeOptions::up, such as make_codec(\"none\")");
@@ -136,15 +152,20 @@ ExchangeSetup make_setup(std::vector<TensorSize> tensors, const ExchangeOptions&
   // Cut where both codecs can be cut, and never in the middle of a cache line.
   constexpr std::size_t kLineElements = 16;
   constexpr std::size_t kPieceElementsMax = std::size_t{1} << 16;
+  // A sum should be in the cache when it is added to.
+  constexpr std::size_t kSumElementsMax = std::size_t{1} << 18;
   const std::size_t buckets = std::lcm(setup.up.bucket_elements(), setup.down.bucket_elements());
   std::vector<std::size_t> sizes;
   for (const TensorSize& tensor : setup.tensors) sizes.push_back(tensor.elements);
-  const std::size_t segment =
-      options.segment_elements_max > 0
-          ? options.segment_elements_max
-          : segment_elements(traits.shares_evenly ? elements / ranks : elements,
-                             method.keeps_uploads);
+  std::size_t segment = options.segment_elements_max;
+  if (segment == 0) {
+    segment =
+        segment_elements(traits.shares_evenly ? elements / ranks : elements, method.keeps_uploads);
+    if (is_summed && options.up->is_plain()) segment = std::min(segment, kSumElementsMax);
+  }
+  const std::vector<double> shares = shares_for(setup, links, elements);
   LayoutOptions cut{.ranks = ranks,
+                    .shares = shares,
                     .unit_elements = std::lcm(buckets, kLineElements),
                     .segment_elements_max = segment,
                     .piece_elements_max = kPieceElementsMax};
@@ -180,7 +201,8 @@ std::unique_ptr<MethodExchange> make_method_exchange(Communicator& communicator,
                                                      std::vector<TensorSize> tensors,
                                                      const ExchangeOptions& options,
                                                      const MethodExchangeOptions& method) {
-  ExchangeSetup setup = make_setup(std::move(tensors), options, method, communicator.size());
+  ExchangeSetup setup =
+      make_setup(std::move(tensors), options, method, communicator.links(), communicator.size());
   const std::vector<Fact> facts = facts_of(setup, options);
   const ExchangeMaker make = exchange_maker(setup.topology);
   std::unique_ptr<MethodExchange> exchange;

@@ -37,7 +37,8 @@ std::size_t elements_of(const Layout& layout) {
 }  // namespace
 
 ExchangeBase::ExchangeBase(Communicator::Impl& communicator, ExchangeSetup setup)
-    : communicator_(communicator),
+    : Job(Communicator::Impl::exchange_tag(setup.number)),
+      communicator_(communicator),
       setup_(std::move(setup)),
       rank_(communicator.transport().rank()),
       ranks_(communicator.transport().size()),
@@ -79,21 +80,22 @@ ExchangeReport ExchangeBase::finish() {
   if (!is_started_) throw Error("an exchange has nothing to finish: call start() first");
   is_started_ = false;
   communicator_.wait(*this);
+  report_.phases.exchange_seconds =
+      seconds() - report_.phases.encode_seconds - report_.phases.decode_seconds;
   return report_;
 }
 
-void ExchangeBase::work(PeerLinks& links) {
+void ExchangeBase::begin(PeerLinks& links) {
   report_ = {};
   links_ = &links;
+  begin_call();
+}
+
+Turn ExchangeBase::advance(PeerLinks& links) {
   links.presence.set_step(call_.step);
-  double seconds = 0;
-  {
-    const StopWatch watch(seconds);
-    exchange(links);
-    kernel::finish_streamed();
-  }
-  report_.phases.exchange_seconds =
-      seconds - report_.phases.encode_seconds - report_.phases.decode_seconds;
+  const Turn turn = advance_call();
+  if (turn == Turn::finished) kernel::finish_streamed();
+  return turn;
 }
 
 void ExchangeBase::check_call(const ExchangeCall& call, const MethodCall& method) const {
@@ -220,6 +222,18 @@ std::span<const std::byte> ExchangeBase::seal_repeat(const FrameKind& kind, cons
   return memory.first(kFrameHeaderBytes);
 }
 
+Decoded<void> ExchangeBase::check_header(const FrameHeader& header, const FrameKind& kind,
+                                         const Segment& segment, std::size_t sender) const {
+  return verify(header, {.run = communicator_.run(),
+                         .step = call_.step,
+                         .exchange = setup_.number,
+                         .sender = static_cast<std::uint32_t>(sender),
+                         .direction = kind.direction,
+                         .codec_fingerprint = kind.fingerprint,
+                         .first_element = segment.first_element,
+                         .element_count = segment.elements});
+}
+
 void ExchangeBase::refuse_frame(std::size_t peer, const DecodeError& error) {
   refuse(links_->presence, peer, "a frame", error);
 }
@@ -237,14 +251,7 @@ Decoded<Frame> ExchangeBase::expected_frame(std::span<const std::byte> bytes, co
                                             const Segment& segment, std::size_t sender) const {
   const auto frame = parse_frame(bytes);
   if (!frame) return frame;
-  const auto verified = verify(frame->header, {.run = communicator_.run(),
-                                               .step = call_.step,
-                                               .exchange = setup_.number,
-                                               .sender = static_cast<std::uint32_t>(sender),
-                                               .direction = kind.direction,
-                                               .codec_fingerprint = kind.fingerprint,
-                                               .first_element = segment.first_element,
-                                               .element_count = segment.elements});
+  const auto verified = check_header(frame->header, kind, segment, sender);
   if (!verified) return Unexpected{verified.error()};
   return frame;
 }

@@ -90,8 +90,11 @@ class ExchangeBase : public MethodExchange, public Job {
 
   void await_started() noexcept;
 
-  // The exchange of call(), on the progress thread. Fills the report, apart from the waiting.
-  virtual void exchange(PeerLinks& links) = 0;
+  // The exchange of call(), on the progress thread: starts the receivers first, and then works on a
+  // segment in each turn. It never waits, since other exchanges may have work to do meanwhile.
+  // Fills the report, apart from the waiting.
+  virtual void begin_call() = 0;
+  virtual Turn advance_call() = 0;
 
   const ExchangeSetup& setup() const { return setup_; }
   const Layout& layout() const { return setup_.layout; }
@@ -114,6 +117,11 @@ class ExchangeBase : public MethodExchange, public Job {
   }
   std::span<float> means(const TensorPiece& piece) const {
     return call_.means[piece.tensor].subspan(piece.first, piece.elements);
+  }
+
+  // The lane of this exchange.
+  Tag tag(Lane lane) const {
+    return {.lane = lane, .exchange = Communicator::Impl::exchange_tag(setup_.number)};
   }
 
   // --- The uplink's message ---
@@ -189,6 +197,12 @@ class ExchangeBase : public MethodExchange, public Job {
   std::span<const std::byte> seal(const FrameKind& kind, const Segment& segment, bool poison,
                                   std::span<const std::byte> parcel, std::span<std::byte> memory);
 
+  // The header of a frame of this rank, without poison.
+  FrameHeader header_of(const FrameKind& kind, const Segment& segment) const;
+  // Whether a header is that of the expected frame.
+  Decoded<void> check_header(const FrameHeader& header, const FrameKind& kind,
+                             const Segment& segment, std::size_t sender) const;
+
   // The frame that says that this rank's last message for a segment holds again.
   std::span<const std::byte> seal_repeat(const FrameKind& kind, const Segment& segment,
                                          std::span<std::byte> memory);
@@ -219,7 +233,9 @@ class ExchangeBase : public MethodExchange, public Job {
   // A parcel that this rank wrote itself.
   static ParcelReader open_own(const Written& written, const Segment& segment);
 
-  // A payload that cannot be decoded ends everything, too.
+  // A frame that is not what it should be ends everything.
+  [[noreturn]] void refuse_frame(std::size_t peer, const DecodeError& error);
+  // A payload that cannot be decoded does, too.
   void check(const Decoded<void>& decoded, std::size_t sender);
 
   // The final mean of a piece. What is too large for the caches goes past them.
@@ -257,7 +273,6 @@ class ExchangeBase : public MethodExchange, public Job {
                [&](const Piece& piece, std::size_t i, PieceMemory& memory) {
                  return commit(piece, i, memory, fill_mean);
                });
-    links_->presence.tick();
   }
   template <class FillMean>
   std::optional<BadPayload> commit(const Piece& piece, std::size_t i, PieceMemory& memory,
@@ -346,11 +361,10 @@ class ExchangeBase : public MethodExchange, public Job {
                                std::size_t sender);
   Decoded<Frame> expected_frame(std::span<const std::byte> bytes, const FrameKind& kind,
                                 const Segment& segment, std::size_t sender) const;
-  [[noreturn]] void refuse_frame(std::size_t peer, const DecodeError& error);
   std::span<const float> prepared(const TensorPiece& piece, PieceMemory& memory);
-  FrameHeader header_of(const FrameKind& kind, const Segment& segment) const;
 
-  void work(PeerLinks& links) final;
+  void begin(PeerLinks& links) final;
+  Turn advance(PeerLinks& links) final;
   void check_call(const ExchangeCall& call, const MethodCall& method) const;
 
   Communicator::Impl& communicator_;

@@ -58,11 +58,11 @@ class FrameStore {
 
 class Inbox {
  public:
-  Inbox(Transport& transport, std::size_t peer, Lane lane, std::size_t frame_bytes_max,
+  Inbox(Transport& transport, std::size_t peer, Tag tag, std::size_t frame_bytes_max,
         std::size_t rooms)
       : peer_(peer), store_(std::vector<std::size_t>(rooms, frame_bytes_max)) {
     for (std::size_t i = 0; i < rooms; ++i) {
-      receivers_.push_back(transport.receiver(peer, {.lane = lane}, store_.room(i)));
+      receivers_.push_back(transport.receiver(peer, tag, store_.room(i)));
     }
   }
 

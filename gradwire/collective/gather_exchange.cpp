@@ -17,66 +17,71 @@ GatherExchange::GatherExchange(Communicator::Impl& communicator, ExchangeSetup g
   for (std::size_t peer = 0; peer < ranks(); ++peer) {
     if (peer == rank() || layout().segments.empty()) continue;
     for (std::size_t i = 0; i < frames_.size(); ++i) {
-      senders_[peer].push_back(transport.sender(peer, {.lane = Lane::up}, frames_.room(i)));
+      senders_[peer].push_back(transport.sender(peer, tag(Lane::up), frames_.room(i)));
     }
     inboxes_[peer] = std::make_unique<Inbox>(
-        transport, peer, Lane::up, frames_.room_bytes_max(),
+        transport, peer, tag(Lane::up), frames_.room_bytes_max(),
         keeps_frames() ? frames_.size() : std::min(kInboxRooms, frames_.size()));
   }
 }
 
-void GatherExchange::exchange(PeerLinks& links) {
-  if (is_replay()) {
-    take_results();
-    return commit_all();
-  }
-  if (method().gate != nullptr) return exchange_gated();
-  encoded_ = added_ = zeroed_ = 0;
+void GatherExchange::begin_call() {
+  encoded_ = added_ = zeroed_ = committed_ = 0;
+  is_measured_ = is_released_ = false;
+  if (is_replay()) return take_results();
+  if (method().gate != nullptr) came_frames_.assign(ranks(), {});
   for (const auto& inbox : inboxes_) {
     if (inbox) inbox->expect(frames_.size());
-  }
-  measure_values();
-  while (added_ < frames_.size()) {
-    const bool can_encode = encoded_ < frames_.size();
-    if (can_encode) encode_next();
-    if (added_ < encoded_ && is_ready()) {
-      add_up(layout().segments[added_], added_);
-      ++added_;
-    } else if (!can_encode && !zero_next()) {
-      await_next();
-    }
-    links.presence.tick();
-  }
-  settle_uploads();
-  if (setup().is_ported) commit_all();
-  for (const auto& senders : senders_) {
-    for (const auto& sender : senders) links.presence.await(*sender);
   }
 }
 
-void GatherExchange::exchange_gated() {
-  encoded_ = 0;
-  came_frames_.assign(ranks(), {});
-  for (const auto& inbox : inboxes_) {
-    if (inbox) inbox->expect(frames_.size());
+Turn GatherExchange::advance_call() {
+  if (is_replay()) return commit_turn();
+  if (!is_measured_) {
+    measure_values();
+    is_measured_ = true;
   }
-  measure_values();
-  while (encoded_ < frames_.size()) {
+  if (method().gate != nullptr) return advance_gated();
+  const bool can_encode = encoded_ < frames_.size();
+  if (can_encode) encode_next();
+  if (added_ < encoded_ && is_ready()) {
+    add_up(layout().segments[added_], added_);
+    if (++added_ == frames_.size()) settle_uploads();
+    return Turn::worked;
+  }
+  if (can_encode) return Turn::worked;
+  if (added_ < frames_.size()) return Turn::waiting;
+  return commit_turn();
+}
+
+Turn GatherExchange::commit_turn() {
+  if (setup().is_ported && committed_ < frames_.size()) {
+    commit_next();
+    return Turn::worked;
+  }
+  return is_replay() || has_sent_all() ? Turn::finished : Turn::waiting;
+}
+
+bool GatherExchange::has_sent_all() {
+  return std::ranges::all_of(senders_, [](const auto& senders) {
+    return std::ranges::all_of(senders, [](const auto& sender) { return sender->done(); });
+  });
+}
+
+Turn GatherExchange::advance_gated() {
+  const bool can_encode = encoded_ < frames_.size();
+  if (can_encode) {
     encode_next();
-    take_gated();
+    if (encoded_ == frames_.size()) method().gate->on_result(rank(), came_frames_[rank()]);
   }
-  method().gate->on_result(rank(), came_frames_[rank()]);
-  while (!std::ranges::all_of(inboxes_, [](const auto& i) { return !i || i->is_empty(); })) {
-    if (take_gated()) continue;
-    const auto late = std::ranges::find_if(
-        inboxes_, [](const auto& i) { return i && !i->is_empty() && !i->is_ready(); });
-    if (late != inboxes_.end()) (*late)->await(links().presence);
+  const bool has_taken = take_gated();
+  if (can_encode || has_taken) return Turn::worked;
+  if (!std::ranges::all_of(inboxes_, [](const auto& i) { return !i || i->is_empty(); })) {
+    return Turn::waiting;
   }
-  method().gate->await_commit();
-  commit_all();
-  for (const auto& senders : senders_) {
-    for (const auto& sender : senders) links().presence.await(*sender);
-  }
+  if (!is_released_) method().gate->await_commit();
+  is_released_ = true;
+  return commit_turn();
 }
 
 bool GatherExchange::take_gated() {
@@ -138,20 +143,11 @@ bool GatherExchange::is_ready() {
 }
 
 // After the last segment was encoded: means may be in the memory of the values.
-bool GatherExchange::zero_next() {
+bool GatherExchange::work_ahead() {
   zeroed_ = std::max(zeroed_, added_);
   if (!zeroes_ahead(ups()) || zeroed_ == frames_.size()) return false;
   zero_means(layout().segments[zeroed_++]);
   return true;
-}
-
-void GatherExchange::await_next() {
-  for (const auto& inbox : inboxes_) {
-    if (inbox && !inbox->is_ready()) {
-      inbox->await(links().presence);
-      return;
-    }
-  }
 }
 
 void GatherExchange::add_up(const Segment& segment, std::size_t index) {
@@ -178,17 +174,16 @@ void GatherExchange::add_up(const Segment& segment, std::size_t index) {
 }
 
 // Averaged only now, piece by piece as the port takes it: memory is walked once.
-void GatherExchange::commit_all() {
-  for (std::size_t index = 0; index < layout().segments.size(); ++index) {
-    const Segment& segment = layout().segments[index];
-    weigh(segment, parcels_of(index));
-    ParcelReader own = sends_nothing() ? ParcelReader() : open_own(written_[index], segment);
-    commit_segment(
-        segment,
-        [&](const Piece&) { return sends_nothing() ? SentPayload() : SentPayload(own.next()); },
-        [&](const Piece& piece, std::size_t i, PieceMemory& memory, std::span<float> mean,
-            float scale) { return average(piece, i, memory, mean, scale); });
-  }
+void GatherExchange::commit_next() {
+  const std::size_t index = committed_++;
+  const Segment& segment = layout().segments[index];
+  weigh(segment, parcels_of(index));
+  ParcelReader own = sends_nothing() ? ParcelReader() : open_own(written_[index], segment);
+  commit_segment(
+      segment,
+      [&](const Piece&) { return sends_nothing() ? SentPayload() : SentPayload(own.next()); },
+      [&](const Piece& piece, std::size_t i, PieceMemory& memory, std::span<float> mean,
+          float scale) { return average(piece, i, memory, mean, scale); });
 }
 
 }  // namespace gradwire

@@ -14,18 +14,20 @@ class GatherExchange final : public ExchangeBase {
   void walk_own(const Visitor& visit) const override { walk(written_, visit); }
 
  private:
-  void exchange(PeerLinks& links) override;
+  void begin_call() override;
+  Turn advance_call() override;
+  bool work_ahead() override;
 
   void encode_next();
   bool is_ready();
-  void await_next();
-  bool zero_next();
   void add_up(const Segment& segment, std::size_t index);
   // With a gate, each rank's message is taken as it comes.
-  void exchange_gated();
+  Turn advance_gated();
   bool take_gated();
   void take_results();
-  void commit_all();
+  Turn commit_turn();
+  void commit_next();
+  bool has_sent_all();
 
   // Frames stay in their rooms until the port has taken them.
   bool keeps_frames() const { return setup().is_ported || setup().keeps_uploads; }
@@ -39,9 +41,12 @@ class GatherExchange final : public ExchangeBase {
   std::vector<std::unique_ptr<Inbox>> inboxes_;                // by rank; null for itself
   std::vector<ParcelReader> parcels_;  // by rank; with a port, by segment and rank
   std::vector<std::vector<std::span<const std::byte>>> came_frames_;  // with a gate, by rank
+  bool is_measured_ = false;
+  bool is_released_ = false;  // by the gate
   std::size_t encoded_ = 0;
   std::size_t added_ = 0;
-  std::size_t zeroed_ = 0;  // segments whose means have been zeroed ahead
+  std::size_t committed_ = 0;  // with a port
+  std::size_t zeroed_ = 0;     // segments whose means have been zeroed ahead
 };
 
 }  // namespace gradwire

@@ -28,9 +28,14 @@ class Cutter {
   Layout cut(const LayoutOptions& options) {
     layout_.chunks.resize(options.ranks);
     CutPoint from{};
+    double shared = 0;
     for (std::size_t rank = 0; rank < options.ranks; ++rank) {
-      std::size_t end = share_end(rank, options.ranks);
+      std::size_t end = even_end(rank, options.ranks);
       if (options.only_owner) end = rank < *options.only_owner ? 0 : total_;
+      if (!options.shares.empty()) {
+        shared += options.shares[rank];
+        end = rank + 1 < options.ranks ? part_of_total(shared) : total_;
+      }
       const CutPoint to = nearest_cut(end);
       if (!is_before(from, to)) continue;
       add_chunk(layout_.chunks[rank], from, to);
@@ -50,8 +55,13 @@ class Cutter {
   }
 
   // Without overflow for any number of elements.
-  std::size_t share_end(std::size_t rank, std::size_t ranks) const {
+  std::size_t even_end(std::size_t rank, std::size_t ranks) const {
     return total_ / ranks * (rank + 1) + total_ % ranks * (rank + 1) / ranks;
+  }
+
+  std::size_t part_of_total(double share) const {
+    const double end = std::clamp(share, 0.0, 1.0) * static_cast<double>(total_);
+    return std::min(static_cast<std::size_t>(end), total_);
   }
 
   CutPoint nearest_cut(std::size_t row) const {
@@ -121,6 +131,7 @@ std::size_t segment_elements(std::size_t chunk_elements, bool keeps_uploads) {
 Layout lay_out(std::span<const std::size_t> tensor_elements, const LayoutOptions& options) {
   GW_CHECK(options.ranks > 0 && options.unit_elements > 0);
   GW_CHECK(!options.only_owner || *options.only_owner < options.ranks);
+  GW_CHECK(options.shares.empty() || options.shares.size() == options.ranks);
   return Cutter(tensor_elements, options).cut(options);
 }
 

@@ -64,7 +64,8 @@ struct Layout {
 
 struct LayoutOptions {
   std::size_t ranks = 1;
-  std::optional<std::size_t> only_owner = {};  // this rank owns all; otherwise they share evenly
+  std::optional<std::size_t> only_owner = {};  // this rank owns all
+  std::span<const double> shares = {};         // by rank, of all elements; empty: they share evenly
   std::size_t unit_elements = 1;               // tensors are cut at multiples of this
   std::size_t segment_elements_max = 1;
   std::size_t piece_elements_max = 1;

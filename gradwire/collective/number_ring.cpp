@@ -44,7 +44,8 @@ Chunk chunk_of(std::size_t c, std::size_t numbers, std::size_t period, std::size
 class NumberRing::Ring final : public Job {
  public:
   Ring(Communicator& communicator, const std::string& name, std::size_t numbers_max)
-      : communicator_(communicator.impl()),
+      : Job(kAlone),
+        communicator_(communicator.impl()),
         rank_(communicator.rank()),
         ranks_(communicator.size()),
         number_(communicator_.take_exchange_number()),
@@ -56,8 +57,8 @@ class NumberRing::Ring final : public Job {
           {{"number ring", name}, {"the most numbers at a time", std::to_string(numbers_max)}});
       if (ranks_ == 1) return;
       sender_ = links.transport.sender((rank_ + 1) % ranks_, {.lane = Lane::hop}, out_.room(0));
-      inbox_ = std::make_unique<Inbox>(links.transport, behind(1), Lane::hop, out_.room_bytes_max(),
-                                       kInboxRooms);
+      inbox_ = std::make_unique<Inbox>(links.transport, behind(1), Tag{.lane = Lane::hop},
+                                       out_.room_bytes_max(), kInboxRooms);
     });
   }
 
@@ -69,7 +70,7 @@ class NumberRing::Ring final : public Job {
     return report_;
   }
 
-  void work(PeerLinks& links) override {
+  Turn advance(PeerLinks& links) override {
     report_ = {.poisoned = call_.is_poison};
     links.presence.set_step(call_.step);
     std::ranges::copy(call_.numbers, call_.sums.begin());
@@ -85,6 +86,7 @@ class NumberRing::Ring final : public Job {
       receive(links, behind(ranks_ + hop), ranks_, false);
     }
     if (sender_) links.presence.await(*sender_);
+    return Turn::finished;
   }
 
  private:

@@ -62,20 +62,19 @@ OwnerExchange::OwnerExchange(Communicator::Impl& communicator, ExchangeSetup giv
     const Chunk& theirs = layout().chunks[peer];
     for (std::size_t i = 0; i < theirs.segment_count && contributes(rank()); ++i) {
       const std::size_t segment = theirs.first_segment + i;
-      up_senders_[segment] = transport.sender(peer, {.lane = Lane::up}, up_frames_.room(segment));
+      up_senders_[segment] = transport.sender(peer, tag(Lane::up), up_frames_.room(segment));
     }
     for (std::size_t i = 0; i < own_chunk().segment_count; ++i) {
-      down_senders_[peer].push_back(
-          transport.sender(peer, {.lane = Lane::down}, down_frames_.room(i)));
+      down_senders_[peer].push_back(transport.sender(peer, tag(Lane::down), down_frames_.room(i)));
     }
     if (own_chunk().segment_count > 0 && contributes(peer)) {
       up_inboxes_[peer] =
-          std::make_unique<Inbox>(transport, peer, Lane::up, up_room,
+          std::make_unique<Inbox>(transport, peer, tag(Lane::up), up_room,
                                   inbox_rooms(own_chunk().segment_count, setup().keeps_uploads));
     }
     if (theirs.segment_count > 0) {
       down_inboxes_[peer] = std::make_unique<Inbox>(
-          transport, peer, Lane::down, largest(layout().segments_of(theirs), down_bytes),
+          transport, peer, tag(Lane::down), largest(layout().segments_of(theirs), down_bytes),
           inbox_rooms(theirs.segment_count, setup().is_ported));
     }
   }
@@ -92,37 +91,47 @@ std::size_t OwnerExchange::down_bytes_max(const Piece& piece) const {
                                        layout().parts[piece.part].elements);
 }
 
-void OwnerExchange::exchange(PeerLinks& links) {
-  if (is_replay()) {
-    take_results();
-    return commit_all();
+Turn OwnerExchange::advance_call() {
+  if (is_replay()) return commit_turn();
+  if (!is_measured_) {
+    measure();
+    is_measured_ = true;
   }
-  begin();
-  while (!is_finished()) {
-    const bool has_encoded = encode_next();
-    const bool has_reduced = reduce_next();
-    const bool has_decoded = decode_next();
-    if (has_encoded || has_reduced || has_decoded) {
-      links.presence.tick();
-    } else if (!zero_next()) {
-      await_next();
-    }
+  const bool has_encoded = encode_next();
+  const bool has_reduced = reduce_next();
+  const bool has_decoded = decode_next();
+  if (has_encoded || has_reduced || has_decoded) return Turn::worked;
+  if (!has_all_frames()) return Turn::waiting;
+  if (!is_settled_) {
+    if (method().gate != nullptr) method().gate->await_commit();
+    settle();
+    settle_uploads();
+    is_settled_ = true;
   }
-  if (method().gate != nullptr) method().gate->await_commit();
-  settle();
-  settle_uploads();
-  if (setup().is_ported) commit_all();
-  await_sends();
+  return commit_turn();
 }
 
-void OwnerExchange::begin() {
-  encoded_ = own_encoded_ = reduced_ = looked_at_ = 0;
+Turn OwnerExchange::commit_turn() {
+  if (setup().is_ported && committed_ < layout().segments.size()) {
+    commit_next();
+    return Turn::worked;
+  }
+  return is_replay() || has_sent_all() ? Turn::finished : Turn::waiting;
+}
+
+void OwnerExchange::begin_call() {
+  encoded_ = own_encoded_ = reduced_ = looked_at_ = committed_ = 0;
+  is_measured_ = is_settled_ = false;
+  if (is_replay()) return take_results();
   std::fill(is_zero_.begin(), is_zero_.end(), char{0});
   for (std::size_t peer = 0; peer < ranks(); ++peer) {
     if (up_inboxes_[peer]) up_inboxes_[peer]->expect(own_chunk().segment_count);
     if (down_inboxes_[peer]) down_inboxes_[peer]->expect(layout().chunks[peer].segment_count);
     if (layout().chunks[peer].segment_count == 0) tell_result(peer);
   }
+}
+
+void OwnerExchange::measure() {
   measure_values();
   if (!downs().needs_whole_tensor()) measure_parts();
   // Here, and not by whichever thread needs them first.
@@ -132,7 +141,7 @@ void OwnerExchange::begin() {
   if (is_whole) own_wanted(own_chunk().first_part);
 }
 
-bool OwnerExchange::is_finished() const {
+bool OwnerExchange::has_all_frames() const {
   return encoded_ == order_.size() && reduced_ == own_chunk().segment_count &&
          std::all_of(down_inboxes_.begin(), down_inboxes_.end(),
                      [](const auto& inbox) { return !inbox || inbox->is_empty(); });
@@ -340,7 +349,7 @@ bool OwnerExchange::decode_next() {
 
 // The means of the other owners, in the order in which they probably come. All values have been
 // encoded by then: means may be in their memory.
-bool OwnerExchange::zero_next() {
+bool OwnerExchange::work_ahead() {
   if (!zeroes_ahead(downs())) return false;
   for (; looked_at_ < order_.size(); ++looked_at_) {
     const std::size_t index = order_[looked_at_];
@@ -353,28 +362,17 @@ bool OwnerExchange::zero_next() {
 }
 
 bool OwnerExchange::is_to_come_down(std::size_t segment) const {
-  for (std::size_t owner = 0; owner < ranks(); ++owner) {
-    const Chunk& chunk = layout().chunks[owner];
-    if (segment < chunk.first_segment || segment >= chunk.first_segment + chunk.segment_count) {
-      continue;
-    }
-    return down_inboxes_[owner] && segment >= chunk.first_segment + down_inboxes_[owner]->taken();
-  }
-  return false;
+  const std::size_t owner = owner_of(segment);
+  const std::size_t first = layout().chunks[owner].first_segment;
+  return down_inboxes_[owner] && segment >= first + down_inboxes_[owner]->taken();
 }
 
-// What comes up is needed by everybody, so it goes first. Frames come at any moment: what was not
-// ready a moment ago may be now, and then there is work to do and nothing to wait for.
-void OwnerExchange::await_next() {
-  for (const auto* inboxes : {&up_inboxes_, &down_inboxes_}) {
-    bool is_expected = false;
-    for (const auto& inbox : *inboxes) {
-      if (!inbox || inbox->is_empty()) continue;
-      is_expected = true;
-      if (!inbox->is_ready()) return inbox->await(links().presence);
-    }
-    if (is_expected) return;
-  }
+std::size_t OwnerExchange::owner_of(std::size_t segment) const {
+  const auto owns = [segment](const Chunk& chunk) {
+    return segment >= chunk.first_segment && segment < chunk.first_segment + chunk.segment_count;
+  };
+  const auto chunk = std::ranges::find_if(layout().chunks, owns);
+  return static_cast<std::size_t>(chunk - layout().chunks.begin());
 }
 
 void OwnerExchange::tell_result(std::size_t owner) {
@@ -415,30 +413,27 @@ void OwnerExchange::settle() {
   }
 }
 
-void OwnerExchange::commit_all() {
-  for (std::size_t i = 0; i < own_chunk().segment_count && !is_replay(); ++i) {
-    came_down_[own_chunk().first_segment + i] = open_own(sent_down_[i], own_segments()[i]);
+void OwnerExchange::commit_next() {
+  const std::size_t index = committed_++;
+  const Segment& segment = layout().segments[index];
+  const std::size_t owner = owner_of(index);
+  if (owner == rank() && !is_replay()) {
+    came_down_[index] = open_own(sent_down_[index - own_chunk().first_segment], segment);
   }
-  std::size_t owner = 0;
-  for (std::size_t i = 0; i < layout().segments.size(); ++i) {
-    while (i >= layout().chunks[owner].first_segment + layout().chunks[owner].segment_count)
-      ++owner;
-    const Segment& segment = layout().segments[i];
-    ParcelReader own = sends_nothing() ? ParcelReader() : open_own(written_[i], segment);
-    came_payloads_.clear();
-    for (std::size_t p = 0; p < segment.piece_count; ++p) {
-      came_payloads_.push_back(came_down_[i].next());
-    }
-    commit_segment(
-        segment,
-        [&](const Piece&) { return sends_nothing() ? SentPayload() : SentPayload(own.next()); },
-        [&](const Piece& piece, std::size_t p, PieceMemory& memory, std::span<float> mean,
-            float scale) {
-          const auto decoded = down(piece).decode(came_payloads_[p], mean, memory.workspace);
-          if (decoded) scale_by(scale, mean);
-          return bad_if(decoded, owner);
-        });
+  ParcelReader own = sends_nothing() ? ParcelReader() : open_own(written_[index], segment);
+  came_payloads_.clear();
+  for (std::size_t p = 0; p < segment.piece_count; ++p) {
+    came_payloads_.push_back(came_down_[index].next());
   }
+  commit_segment(
+      segment,
+      [&](const Piece&) { return sends_nothing() ? SentPayload() : SentPayload(own.next()); },
+      [&](const Piece& piece, std::size_t p, PieceMemory& memory, std::span<float> mean,
+          float scale) {
+        const auto decoded = down(piece).decode(came_payloads_[p], mean, memory.workspace);
+        if (decoded) scale_by(scale, mean);
+        return bad_if(decoded, owner);
+      });
 }
 
 std::vector<TensorPiece> OwnerExchange::owned() const {
@@ -472,16 +467,12 @@ std::span<float> OwnerExchange::ChunkArray::part(const Layout& layout, const Chu
   return std::span(values_).subspan(at_[part - chunk.first_part], layout.parts[part].elements);
 }
 
-void OwnerExchange::await_sends() {
-  for (std::size_t peer = 0; peer < ranks(); ++peer) {
-    if (peer == rank()) continue;
-    const Chunk& theirs = layout().chunks[peer];
-    for (std::size_t i = 0; i < theirs.segment_count; ++i) {
-      const auto& sender = up_senders_[theirs.first_segment + i];
-      if (sender) links().presence.await(*sender);
-    }
-    for (const auto& sender : down_senders_[peer]) links().presence.await(*sender);
-  }
+bool OwnerExchange::has_sent_all() {
+  const auto is_done = [](const auto& sender) { return !sender || sender->done(); };
+  return std::ranges::all_of(up_senders_, is_done) &&
+         std::ranges::all_of(down_senders_, [&](const auto& senders) {
+           return std::ranges::all_of(senders, is_done);
+         });
 }
 
 }  // namespace gradwire

@@ -21,22 +21,25 @@ class OwnerExchange final : public ExchangeBase {
   std::vector<TensorPiece> owned() const override;
 
  private:
-  void exchange(PeerLinks& links) override;
+  void begin_call() override;
+  Turn advance_call() override;
+  // Zeroes the means of a segment that is to come down.
+  bool work_ahead() override;
 
-  void begin();
-  bool is_finished() const;
+  void measure();
+  bool has_all_frames() const;
   // Each does one segment's worth of work, if there is some to do now.
   bool encode_next();
   bool reduce_next();
   bool decode_next();
-  void await_next();
-  bool zero_next();
   bool is_to_come_down(std::size_t segment) const;
   void tell_result(std::size_t owner);
   void take_results();
+  std::size_t owner_of(std::size_t segment) const;
   void settle();
-  void commit_all();
-  void await_sends();
+  Turn commit_turn();
+  void commit_next();
+  bool has_sent_all();
 
   // By segment of the own chunk.
   void open_contributions(std::size_t index);
@@ -87,9 +90,13 @@ class OwnerExchange final : public ExchangeBase {
   FrameStore up_frames_;
   std::vector<Written> written_;
   std::vector<std::unique_ptr<Sender>> up_senders_;  // null for its own chunk
+  // What has happened in this call.
+  bool is_measured_ = false;
+  bool is_settled_ = false;    // all frames have come
+  std::size_t committed_ = 0;  // segments, with a worker's port
   std::size_t encoded_ = 0;
   std::size_t own_encoded_ = 0;
-  std::size_t looked_at_ = 0;  // by zero_next(), in the order of encoding
+  std::size_t looked_at_ = 0;  // by work_ahead(), in the order of encoding
   std::vector<char> is_zero_;  // by segment: its means have been zeroed ahead
 
   // What it does as an owner, by segment of its chunk.

@@ -46,6 +46,11 @@ class ParcelReader {
   std::size_t payload_at_ = 0;
 };
 
+// For a parcel of so many bytes whose payloads have known lengths and may be elsewhere: checks the
+// head alone, and returns the weight.
+Decoded<float> check_parcel_head(std::span<const std::byte> head, std::size_t parcel_bytes,
+                                 std::span<const std::size_t> lengths);
+
 // Fills a parcel from the front: payloads are written to room(), and added by their length.
 class ParcelWriter {
  public:

@@ -145,5 +145,19 @@ TEST(Parcel, WeightThatIsNoneIsRefused) {
   }
 }
 
+TEST(Parcel, TheHeadAloneIsChecked) {
+  const Bytes parcel = parcel_of(2.5F, {Bytes(8), Bytes(12)});
+  const std::vector<std::size_t> lengths = {8, 12}, others = {8, 16};
+  const auto weight = check_parcel_head(parcel, parcel.size(), lengths);
+  ASSERT_TRUE(weight);
+  EXPECT_EQ(*weight, 2.5F);
+  EXPECT_FALSE(check_parcel_head(parcel, parcel.size(), others));
+  for (const std::size_t bytes : {std::size_t{0}, parcel.size() - 1, parcel.size() + 1}) {
+    EXPECT_FALSE(check_parcel_head(parcel, bytes, lengths)) << bytes;
+  }
+  const Bytes negative = parcel_of(-1, {Bytes(8), Bytes(12)});
+  EXPECT_FALSE(check_parcel_head(negative, negative.size(), lengths));
+}
+
 }  // namespace
 }  // namespace gradwire

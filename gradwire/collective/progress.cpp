@@ -1,6 +1,9 @@
 #include "gradwire/collective/progress.h"
 
+#include <algorithm>
+
 #include "gradwire/core/check.h"
+#include "gradwire/core/stop_watch.h"
 
 namespace gradwire {
 namespace {
@@ -8,8 +11,11 @@ namespace {
 // A call as a job.
 class Call final : public Job {
  public:
-  explicit Call(const std::function<void(PeerLinks&)>& task) : task_(task) {}
-  void work(PeerLinks& links) override { task_(links); }
+  explicit Call(const std::function<void(PeerLinks&)>& task) : Job(kAlone), task_(task) {}
+  Turn advance(PeerLinks& links) override {
+    task_(links);
+    return Turn::finished;
+  }
 
  private:
   const std::function<void(PeerLinks&)>& task_;
@@ -51,9 +57,10 @@ void Communicator::Impl::queue(Job& job) {
     GW_CHECK(!job.is_queued_);
     job.is_queued_ = true;
     job.failure_ = nullptr;
-    jobs_.push_back(&job);
+    queued_.push_back(&job);
   }
   wake_.notify_one();
+  transport_->wake();
 }
 
 void Communicator::Impl::wait(Job& job) {
@@ -78,48 +85,123 @@ void Communicator::Impl::close() {
 void Communicator::Impl::serve() {
   std::unique_lock lock(mutex_);
   while (!is_stopping_) {
-    if (jobs_.empty()) {
+    if (queued_.empty() && running_.empty()) {
       wake_.wait_for(lock, presence_.tick_interval());
-      if (!jobs_.empty() || failure_) continue;
+      if (!queued_.empty() || failure_) continue;
       lock.unlock();
       tick();
       lock.lock();
       continue;
     }
-    Job& job = *jobs_.front();
-    jobs_.erase(jobs_.begin());
-    job.failure_ = failure_;
-    if (!failure_) {
-      lock.unlock();
-      execute(job);
-      lock.lock();
-    }
-    job.is_queued_ = false;
-    done_.notify_all();
+    lock.unlock();
+    advance_jobs();
+    lock.lock();
   }
 }
 
-void Communicator::Impl::execute(Job& job) {
-  std::exception_ptr failure;
-  bool is_over = true;
+// A failure of one job ends all of them, unless it is a StartError: all ranks have seen the same
+// then, and can continue.
+void Communicator::Impl::advance_jobs() {
   try {
-    job.work(links_);
-    return;
-  } catch (const StartError&) {  // all ranks have seen the same, and can go on
-    failure = std::current_exception();
-    is_over = false;
-  } catch (const PeerError& error) {
-    failure = first_cause(error);
-  } catch (const std::exception& error) {
-    failure = std::current_exception();
-    try {
-      presence_.fail(transport_->rank(), error.what());
-    } catch (const PeerError&) {  // the peers know; here, the error itself is the better message
+    begin_jobs();
+    if (give_turns() || work_ahead()) {
+      last_work_ = std::chrono::steady_clock::now();
+      presence_.tick();
+    } else if (!running_.empty()) {
+      wait_for_transfers();
     }
+  } catch (const PeerError& error) {
+    end_jobs(first_cause(error));
+  } catch (const std::exception& error) {
+    end_jobs(own_failure(error));
   }
+}
+
+void Communicator::Impl::begin_jobs() {
+  while (Job* const job = take_next()) {
+    if (running_.empty()) last_work_ = std::chrono::steady_clock::now();
+    running_.push_back(job);
+    job->seconds_ = 0;
+    const StopWatch watch(job->seconds_);
+    job->begin(links_);
+  }
+}
+
+// The next job that may begin, or null.
+Job* Communicator::Impl::take_next() {
   const std::lock_guard lock(mutex_);
-  job.failure_ = failure;
-  if (is_over) failure_ = failure;
+  if (failure_) {
+    for (Job* const job : queued_) {
+      job->failure_ = failure_;
+      job->is_queued_ = false;
+    }
+    queued_.clear();
+    done_.notify_all();
+  }
+  if (queued_.empty() || !may_begin(*queued_.front())) return nullptr;
+  Job* const job = queued_.front();
+  queued_.erase(queued_.begin());
+  return job;
+}
+
+bool Communicator::Impl::may_begin(const Job& job) const {
+  if (running_.empty()) return true;
+  return job.tag_ != Job::kAlone && std::ranges::none_of(running_, [&](const Job* other) {
+           return other->tag_ == Job::kAlone || other->tag_ == job.tag_;
+         });
+}
+
+// True if a job has worked. Then the oldest is asked again before the others are.
+bool Communicator::Impl::give_turns() {
+  for (auto job = running_.begin(); job != running_.end(); ++job) {
+    std::exception_ptr start_error;
+    Turn turn = Turn::finished;
+    try {
+      const StopWatch watch((*job)->seconds_);
+      turn = (*job)->advance(links_);
+    } catch (const StartError&) {
+      start_error = std::current_exception();
+    }
+    if (turn == Turn::waiting) continue;
+    if (turn == Turn::finished) {
+      Job& finished = **job;
+      running_.erase(job);
+      end_job(finished, start_error);
+    }
+    return true;
+  }
+  return false;
+}
+
+bool Communicator::Impl::work_ahead() {
+  return std::ranges::any_of(running_, [](Job* job) {
+    const StopWatch watch(job->seconds_);
+    return job->work_ahead();
+  });
+}
+
+void Communicator::Impl::wait_for_transfers() {
+  const StopWatch watch(running_.front()->seconds_);
+  presence_.await_any(last_work_);
+}
+
+void Communicator::Impl::end_jobs(const std::exception_ptr& failure) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = failure;
+  }
+  for (Job* const job : running_) end_job(*job, failure);
+  running_.clear();
+}
+
+// Its owner may destroy it now.
+void Communicator::Impl::end_job(Job& job, const std::exception_ptr& failure) {
+  {
+    const std::lock_guard lock(mutex_);
+    job.failure_ = failure;
+    job.is_queued_ = false;
+  }
+  done_.notify_all();
 }
 
 void Communicator::Impl::tick() {
@@ -130,6 +212,16 @@ void Communicator::Impl::tick() {
     const std::lock_guard lock(mutex_);
     failure_ = failure;
   }
+}
+
+// The error that is being handled, of which the peers are told.
+std::exception_ptr Communicator::Impl::own_failure(const std::exception& error) {
+  const std::exception_ptr failure = std::current_exception();
+  try {
+    presence_.fail(transport_->rank(), error.what());
+  } catch (const PeerError&) {  // the peers know; here, the error itself is the better message
+  }
+  return failure;
 }
 
 // The error that is being handled, if it is over already; otherwise what ends it now.

@@ -10,13 +10,6 @@
 namespace gradwire {
 namespace {
 
-// All segments of a chunk may be under way at once, and a few more: see next_room().
-std::size_t rooms_needed(const Layout& layout) {
-  std::size_t segments = 0;
-  for (const Chunk& chunk : layout.chunks) segments = std::max(segments, chunk.segment_count);
-  return segments + 2;
-}
-
 // Payloads that can be summed are floats in memory; frames put them at multiples of four bytes.
 std::span<float> as_floats(std::span<std::byte> bytes) {
   return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
@@ -24,9 +17,6 @@ std::span<float> as_floats(std::span<std::byte> bytes) {
 std::span<const float> as_floats(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
 }
-
-// What turns the sum into the mean.
-float mean_factor(double weight) { return weight > 0 ? static_cast<float>(1 / weight) : 0; }
 
 }  // namespace
 
@@ -52,18 +42,21 @@ RingExchange::RingExchange(Communicator::Impl& communicator, ExchangeSetup given
                                                   : std::span<const Segment>(),
                                 [this](const Segment& s) { return hop_frame_bytes_max(s); })),
       mean_written_(mean_parcels_.size()),
-      out_frames_(std::vector<std::size_t>(rooms_needed(layout()), [this] {
-        std::size_t bytes = 0;
-        for (const Segment& s : layout().segments) bytes = std::max(bytes, hop_frame_bytes_max(s));
-        return bytes;
-      }())) {
+      out_frames_(std::vector<std::size_t>(ring_rooms(layout()),
+                                           [this] {
+                                             std::size_t bytes = 0;
+                                             for (const Segment& s : layout().segments)
+                                               bytes = std::max(bytes, hop_frame_bytes_max(s));
+                                             return bytes;
+                                           }())),
+      hops_(ring_hops(layout(), rank(), ranks())) {
   if (ranks() == 1) return;
   const std::size_t rooms = out_frames_.size();
   for (std::size_t i = 0; i < rooms; ++i) {
     senders_.push_back(
-        transport.sender((rank() + 1) % ranks(), {.lane = Lane::hop}, out_frames_.room(i)));
+        transport.sender((rank() + 1) % ranks(), tag(Lane::hop), out_frames_.room(i)));
   }
-  inbox_ = std::make_unique<Inbox>(transport, rank_behind(1), Lane::hop,
+  inbox_ = std::make_unique<Inbox>(transport, rank_behind(1), tag(Lane::hop),
                                    out_frames_.room_bytes_max(), rooms);
 }
 
@@ -79,75 +72,72 @@ std::size_t RingExchange::hop_frame_bytes_max(const Segment& segment) const {
   return bytes;
 }
 
-void RingExchange::exchange(PeerLinks& links) {
-  sent_ = 0;
+void RingExchange::begin_call() {
+  prepared_ = hopped_ = sent_ = committed_ = 0;
   if (inbox_) {
-    std::size_t frames = 0;  // every chunk's sum but the one started here, every mean but the own
-    for (std::size_t chunk = 0; chunk < ranks(); ++chunk) {
-      const std::size_t times = (chunk != rank_behind(1) ? 1u : 0u) + (chunk != rank() ? 1u : 0u);
-      frames += times * layout().chunks[chunk].segment_count;
-    }
-    inbox_->expect(frames);
+    inbox_->expect(static_cast<std::size_t>(
+        std::ranges::count_if(hops_, [](const RingHop& hop) { return hop.comes; })));
   }
-  encode_own();
-  start_sums();
-  pass_sums();
-  share_means();
-  if (setup().is_ported) commit_all();
-  for (const auto& sender : senders_) links.presence.await(*sender);
 }
 
-void RingExchange::encode_own() {
+Turn RingExchange::advance_call() {
+  if (prepare_next()) return Turn::worked;
+  if (hopped_ < hops_.size()) return hop_next() ? Turn::worked : Turn::waiting;
+  if (setup().is_ported && committed_ < layout().segments.size()) {
+    commit_next();
+    return Turn::worked;
+  }
+  return has_sent_all() ? Turn::finished : Turn::waiting;
+}
+
+// Makes the own payloads, if there are any: otherwise the values themselves are added.
+bool RingExchange::prepare_next() {
+  if (prepared_ == layout().segments.size()) return false;
   if (own_frames_.size() == 0) {
     if (setup().is_ported) prepare_all();
-    return;
+    prepared_ = layout().segments.size();
+    return true;
   }
-  measure_values();
-  for (std::size_t i = 0; i < own_frames_.size(); ++i) {
-    own_written_[i] = encode_up(layout().segments[i], own_frames_.room(i));
-  }
+  if (prepared_ == 0) measure_values();
+  own_written_[prepared_] = encode_up(layout().segments[prepared_], own_frames_.room(prepared_));
+  ++prepared_;
+  return true;
 }
 
-void RingExchange::start_sums() {
-  const Chunk& chunk = layout().chunks[rank_behind(1)];
-  for (std::size_t i = 0; i < chunk.segment_count; ++i) {
-    add_own(chunk.first_segment + i, nullptr, ranks() == 1);
-    links().presence.tick();
+// Waiting for room cannot go round in a circle: a rank sends one frame for each that it takes,
+// after the first chunk, which finds room in any case.
+bool RingExchange::hop_next() {
+  const RingHop& hop = hops_[hopped_];
+  if (hop.comes && !inbox_->is_ready()) return false;
+  if (hop.goes && !has_room()) return false;
+  ++hopped_;
+  if (hop.kind == RingHop::Kind::mean) {
+    pass_mean(hop);
+  } else if (hop.comes) {
+    const Incoming incoming =
+        open_front(*inbox_, up_kind(), layout().segments[hop.segment], inbox_->peer());
+    add_own(hop.segment, &incoming, hop.kind == RingHop::Kind::last_sum);
+  } else {
+    add_own(hop.segment, nullptr, hop.kind == RingHop::Kind::last_sum);
   }
+  if (hop.comes) inbox_->pop();
+  return true;
 }
 
-void RingExchange::pass_sums() {
-  for (std::size_t steps = 2; steps <= ranks(); ++steps) {
-    const Chunk& chunk = layout().chunks[rank_behind(steps)];
-    for (std::size_t i = 0; i < chunk.segment_count; ++i) {
-      const std::size_t segment = chunk.first_segment + i;
-      inbox_->await(links().presence);
-      const Incoming incoming =
-          open_front(*inbox_, up_kind(), layout().segments[segment], inbox_->peer());
-      add_own(segment, &incoming, steps == ranks());
-      inbox_->pop();
-    }
+void RingExchange::pass_mean(const RingHop& hop) {
+  const Incoming incoming =
+      open_front(*inbox_, mean_kind_, layout().segments[hop.segment], hop.owner);
+  if (hop.goes) {
+    const std::span<std::byte> room = next_room();
+    std::copy(incoming.frame.begin(), incoming.frame.end(), room.begin());
+    send_room(room.first(incoming.frame.size()));
   }
+  report().poisoned = report().poisoned || incoming.poison;
+  take_mean(hop.segment, incoming.frame.subspan(kFrameHeaderBytes), hop.owner);
 }
 
-void RingExchange::share_means() {
-  for (std::size_t steps = 1; steps < ranks(); ++steps) {
-    const std::size_t owner = rank_behind(steps);
-    const Chunk& chunk = layout().chunks[owner];
-    for (std::size_t i = 0; i < chunk.segment_count; ++i) {
-      const Segment& segment = layout().segments[chunk.first_segment + i];
-      inbox_->await(links().presence);
-      const Incoming incoming = open_front(*inbox_, mean_kind_, segment, owner);
-      if (steps + 1 < ranks()) {
-        const std::span<std::byte> room = next_room();
-        std::copy(incoming.frame.begin(), incoming.frame.end(), room.begin());
-        send_room(room.first(incoming.frame.size()));
-      }
-      report().poisoned = report().poisoned || incoming.poison;
-      take_mean(chunk.first_segment + i, incoming.frame.subspan(kFrameHeaderBytes), owner);
-      inbox_->pop();
-    }
-  }
+bool RingExchange::has_sent_all() {
+  return std::ranges::all_of(senders_, [](const auto& sender) { return sender->done(); });
 }
 
 void RingExchange::add_own(std::size_t segment_index, const Incoming* incoming, bool is_mean) {
@@ -178,27 +168,27 @@ void RingExchange::take_mean(std::size_t segment_index, std::span<const std::byt
   }
 }
 
-void RingExchange::commit_all() {
-  for (std::size_t i = 0; i < layout().segments.size(); ++i) {
-    const Segment& segment = layout().segments[i];
-    ParcelReader means_came = open_own({.parcel = mean_written_[i]}, segment);
-    ParcelReader own = own_frames_.size() > 0 ? open_own(own_written_[i], segment) : ParcelReader();
-    mean_payloads_.clear();
-    for (std::size_t p = 0; p < segment.piece_count; ++p) {
-      mean_payloads_.push_back(means_came.next());
-    }
-    commit_segment(
-        segment,
-        [&](const Piece& piece) {
-          return SentPayload(own_frames_.size() > 0 ? own.next()
-                                                    : std::as_bytes(values(piece.of_tensor)));
-        },
-        [&](const Piece&, std::size_t p, PieceMemory& memory, std::span<float> mean, float scale) {
-          const auto decoded = downs().common().decode(mean_payloads_[p], mean, memory.workspace);
-          if (decoded) scale_by(scale, mean);
-          return bad_if(decoded, rank_behind(1));
-        });
+void RingExchange::commit_next() {
+  const std::size_t index = committed_++;
+  const Segment& segment = layout().segments[index];
+  ParcelReader means_came = open_own({.parcel = mean_written_[index]}, segment);
+  ParcelReader own =
+      own_frames_.size() > 0 ? open_own(own_written_[index], segment) : ParcelReader();
+  mean_payloads_.clear();
+  for (std::size_t p = 0; p < segment.piece_count; ++p) {
+    mean_payloads_.push_back(means_came.next());
   }
+  commit_segment(
+      segment,
+      [&](const Piece& piece) {
+        return SentPayload(own_frames_.size() > 0 ? own.next()
+                                                  : std::as_bytes(values(piece.of_tensor)));
+      },
+      [&](const Piece&, std::size_t p, PieceMemory& memory, std::span<float> mean, float scale) {
+        const auto decoded = downs().common().decode(mean_payloads_[p], mean, memory.workspace);
+        if (decoded) scale_by(scale, mean);
+        return bad_if(decoded, rank_behind(1));
+      });
 }
 
 Written RingExchange::sum_payloads(std::size_t segment_index, ParcelReader* incoming, bool is_mean,
@@ -291,14 +281,6 @@ Written RingExchange::round_again(const Segment& segment, ParcelReader* incoming
         return codec.encode(thread.scale, {.values = sum, .first = 0}, random, room,
                             thread.workspace);
       });
-}
-
-// Waiting here cannot go round in a circle: a rank sends one frame for each that it takes, after
-// the first chunk, which finds room in any case.
-std::span<std::byte> RingExchange::next_room() {
-  const std::size_t room = sent_ % out_frames_.size();
-  if (!senders_.empty()) links().presence.await(*senders_[room]);
-  return out_frames_.room(room);
 }
 
 void RingExchange::send_room(std::span<const std::byte> frame) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "gradwire/collective/exchange_base.h"
+#include "gradwire/collective/ring_hops.h"
 
 namespace gradwire {
 
@@ -23,13 +24,14 @@ class RingExchange final : public ExchangeBase {
   void walk_own(const Visitor& visit) const override;
 
  private:
-  void exchange(PeerLinks& links) override;
+  void begin_call() override;
+  Turn advance_call() override;
 
-  void encode_own();
-  void start_sums();
-  void pass_sums();
-  void share_means();
-  void commit_all();
+  bool prepare_next();
+  bool hop_next();
+  void pass_mean(const RingHop& hop);
+  void commit_next();
+  bool has_sent_all();
 
   // Writes a complete mean to the caller's memory, or keeps it for the worker's port.
   void take_mean(std::size_t segment_index, std::span<const std::byte> parcel, std::size_t owner);
@@ -47,8 +49,9 @@ class RingExchange final : public ExchangeBase {
   std::size_t rank_behind(std::size_t steps) const { return (rank() + ranks() - steps) % ranks(); }
   std::size_t hop_frame_bytes_max(const Segment& segment) const;
 
-  // Memory for the next frame to send, when it is free; and the sending of that frame.
-  std::span<std::byte> next_room();
+  // Memory for the next frame to send; whether it is free; and the sending of that frame.
+  std::span<std::byte> next_room() { return out_frames_.room(sent_ % out_frames_.size()); }
+  bool has_room() { return senders_[sent_ % senders_.size()]->done(); }
   void send_room(std::span<const std::byte> frame);
 
   const bool is_summed_;
@@ -59,8 +62,14 @@ class RingExchange final : public ExchangeBase {
   std::vector<std::span<const std::byte>> mean_written_;
   FrameStore out_frames_;
   std::vector<std::unique_ptr<Sender>> senders_;  // by room
+  std::unique_ptr<Inbox> inbox_;                  // null for a ring of one
+  const std::vector<RingHop> hops_;               // in their order
+
+  // What has happened in this call.
+  std::size_t prepared_ = 0;  // segments of which the own payloads are there
+  std::size_t hopped_ = 0;
   std::size_t sent_ = 0;
-  std::unique_ptr<Inbox> inbox_;  // null for a ring of one
+  std::size_t committed_ = 0;  // segments, with a worker's port
   // Of the segment at hand, by piece.
   std::vector<std::span<const std::byte>> came_;
   std::vector<std::span<const std::byte>> mean_payloads_;

@@ -9,6 +9,7 @@
 #include "gradwire/collective/exchange_base.h"
 #include "gradwire/collective/gather_exchange.h"
 #include "gradwire/collective/owner_exchange.h"
+#include "gradwire/collective/plain_ring_exchange.h"
 #include "gradwire/collective/ring_exchange.h"
 #include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
@@ -20,6 +21,14 @@ template <class Kind>
 std::unique_ptr<MethodExchange> make(Communicator::Impl& communicator, ExchangeSetup setup,
                                      Transport& transport) {
   return std::make_unique<Kind>(communicator, std::move(setup), transport);
+}
+
+// Values that travel as they are need no memory for frames.
+std::unique_ptr<MethodExchange> make_ring(Communicator::Impl& communicator, ExchangeSetup setup,
+                                          Transport& transport) {
+  const bool is_direct = setup.up.common().is_plain() && !setup.is_ported && transport.size() > 1;
+  return is_direct ? make<PlainRingExchange>(communicator, std::move(setup), transport)
+                   : make<RingExchange>(communicator, std::move(setup), transport);
 }
 
 struct Entry {
@@ -47,7 +56,7 @@ constexpr Entry kTable[] = {
                 .has_downlink = true,
                 .shares_evenly = true,
                 .passes_sums = true},
-     .make = make<RingExchange>},
+     .make = make_ring},
 };
 
 const Entry& entry_of(Topology topology) {

@@ -1,7 +1,6 @@
 #include "gradwire/elastic/view_mail.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "gradwire/transport/check_transfer.h"
 #include "gradwire/transport/ring_allreduce.h"
@@ -11,7 +10,7 @@ namespace gradwire::elastic {
 // A receiver's memory, as the mail sees it.
 class ViewMail::Slot {
  public:
-  std::span<std::byte> memory;
+  MessageRoom room;
   bool is_waiting = false;
 };
 
@@ -22,10 +21,14 @@ class MailSender final : public Sender {
              std::span<const std::byte> memory)
       : mail_(std::move(mail)), peer_(peer), tag_(tag), memory_(memory) {}
 
-  void start(std::size_t bytes) override {
+  void start(std::size_t bytes, MessageToSend::Parts parts) override {
     check_message_bytes(bytes, memory_.size());
     if (tag_.lane == Lane::presence || mail_->is_over()) return;
-    mail_->send_(peer_, tag_.number(), memory_.first(bytes));
+    if (parts.empty()) return mail_->send_(peer_, tag_.number(), memory_.first(bytes));
+    const MessageToSend message(memory_.first(bytes), parts);
+    std::vector<std::byte> whole(message.bytes());
+    message.copy_out(whole);
+    mail_->send_(peer_, tag_.number(), whole);
   }
   bool done() override { return true; }
   bool wait_for(std::chrono::microseconds) override { return true; }
@@ -41,8 +44,7 @@ class MailReceiver final : public Receiver {
  public:
   MailReceiver(std::shared_ptr<ViewMail> mail, std::size_t peer, Tag tag,
                std::span<std::byte> memory)
-      : mail_(std::move(mail)), tag_(tag) {
-    slot_.memory = memory;
+      : mail_(std::move(mail)), tag_(tag), memory_(memory) {
     const std::lock_guard lock(mail_->mutex_);
     queue_ = &mail_->queues_[{peer, tag.number()}];
     queue_->lane = tag.lane;
@@ -52,9 +54,10 @@ class MailReceiver final : public Receiver {
     std::erase(queue_->waiting, &slot_);
   }
 
-  void start() override {
+  void start(MessageRoom::Parts parts) override {
     const std::lock_guard lock(mail_->mutex_);
     check_can_start(slot_.is_waiting);
+    slot_.room = MessageRoom(memory_, parts);
     slot_.is_waiting = true;
     queue_->waiting.push_back(&slot_);
     if (queue_->stored.empty()) return;
@@ -81,6 +84,7 @@ class MailReceiver final : public Receiver {
 
   const std::shared_ptr<ViewMail> mail_;
   const Tag tag_;
+  const std::span<std::byte> memory_;
   ViewMail::Queue* queue_;  // maps do not move their elements
   ViewMail::Slot slot_;
 };
@@ -103,6 +107,19 @@ class MailTransport final : public Transport {
                                      std::span<std::byte> memory) override {
     check_peer(peer, rank(), size());
     return std::make_unique<MailReceiver>(mail_, peer, tag, memory);
+  }
+
+  void wait_for_any(std::chrono::microseconds time) override {
+    std::unique_lock lock(mail_->mutex_);
+    mail_->changed_.wait_for(lock, time, [&] { return mail_->has_news_; });
+    mail_->has_news_ = false;
+  }
+  void wake() noexcept override {
+    {
+      const std::lock_guard lock(mail_->mutex_);
+      mail_->has_news_ = true;
+    }
+    mail_->changed_.notify_all();
   }
 
   void allreduce(std::span<float> values) override { ring_allreduce(*this, values); }
@@ -132,8 +149,8 @@ std::unique_ptr<Transport> ViewMail::make_transport() {
 // Under the lock, with a receiver that waits.
 bool ViewMail::put(Queue& queue, std::span<const std::byte> bytes) {
   Slot& slot = *queue.waiting.front();
-  if (bytes.size() > slot.memory.size()) return false;
-  if (!bytes.empty()) std::memcpy(slot.memory.data(), bytes.data(), bytes.size());
+  if (bytes.size() > slot.room.bytes()) return false;
+  slot.room.copy_in(0, bytes);
   slot.is_waiting = false;
   queue.waiting.pop_front();
   ++queue.taken;
@@ -144,6 +161,7 @@ bool ViewMail::deliver(std::size_t rank, std::uint32_t tag, std::span<const std:
   {
     const std::lock_guard lock(mutex_);
     if (is_stopped_ || is_ended_) return true;
+    has_news_ = true;
     Queue& queue = queues_[{rank, tag}];
     if (queue.waiting.empty()) {
       queue.stored.emplace_back(bytes.begin(), bytes.end());
@@ -164,6 +182,7 @@ void ViewMail::give_results(std::size_t rank, Lane lane,
                             std::span<const std::span<const std::byte>> frames) {
   {
     const std::lock_guard lock(mutex_);
+    has_news_ = true;
     for (auto& [key, queue] : queues_) {
       if (key.first != rank || queue.lane != lane || queue.waiting.empty()) continue;
       for (std::size_t i = queue.taken - queue.taken_before;
@@ -184,7 +203,7 @@ void ViewMail::stop() {
 void ViewMail::end() {
   {
     const std::lock_guard lock(mutex_);
-    is_stopped_ = is_ended_ = true;
+    is_stopped_ = is_ended_ = has_news_ = true;
   }
   changed_.notify_all();
 }

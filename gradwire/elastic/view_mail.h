@@ -86,6 +86,7 @@ class ViewMail : public std::enable_shared_from_this<ViewMail> {
   std::map<std::pair<std::size_t, std::uint32_t>, Queue> queues_;  // by rank and tag
   bool is_stopped_ = false;
   bool is_ended_ = false;
+  bool has_news_ = false;  // since the last wait_for_any()
 };
 
 }  // namespace gradwire::elastic

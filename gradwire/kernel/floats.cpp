@@ -14,6 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace gradwire::kernel::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR
+using scalar::add_scaled;
 using scalar::add_weighted;
 using scalar::copy_floats;
 #else
@@ -47,6 +48,24 @@ void add_weighted(std::span<const float> source, float weight, std::span<float> 
   });
 }
 
+std::uint32_t add_scaled(std::span<const float> sum, std::span<const float> source, float weight,
+                         float factor, std::span<float> target) {
+  const F32 d;
+  const U32 bits;
+  const AddWeighted add{weight};
+  VU largest = hn::Zero(bits);
+  std::size_t i = 0;
+  for (; i + kLanes <= target.size(); i += kLanes) {
+    const VF x = hn::Mul(add(hn::LoadU(d, sum.data() + i), hn::LoadU(d, source.data() + i)),
+                         hn::Set(d, factor));
+    hn::StoreU(x, d, target.data() + i);
+    largest = hn::Max(largest, hn::And(hn::BitCast(bits, x), hn::Set(bits, kMagnitudeBits)));
+  }
+  const std::uint32_t rest =
+      scalar::add_scaled(sum.subspan(i), source.subspan(i), weight, factor, target.subspan(i));
+  return HWY_MAX(hn::GetLane(hn::MaxOfLanes(bits, largest)), rest);
+}
+
 #endif  // HWY_TARGET
 
 }  // namespace gradwire::kernel::HWY_NAMESPACE
@@ -57,6 +76,7 @@ namespace gradwire::kernel {
 
 HWY_EXPORT(copy_floats);
 HWY_EXPORT(add_weighted);
+HWY_EXPORT(add_scaled);
 
 bool copy_floats(std::span<const float> source, float* target, const Ahead& ahead) {
   GW_CHECK(source.size() <= kBlockElements);
@@ -69,7 +89,23 @@ void add_weighted(std::span<const float> source, float weight, std::span<float> 
   HWY_DYNAMIC_DISPATCH(add_weighted)(source, weight, target, ahead);
 }
 
+std::uint32_t add_scaled(std::span<const float> sum, std::span<const float> source, float weight,
+                         float factor, std::span<float> target) {
+  GW_CHECK(sum.size() == target.size() && source.size() == target.size());
+  return HWY_DYNAMIC_DISPATCH(add_scaled)(sum, source, weight, factor, target);
+}
+
 namespace scalar {
+
+std::uint32_t add_scaled(std::span<const float> sum, std::span<const float> source, float weight,
+                         float factor, std::span<float> target) {
+  std::uint32_t largest = 0;
+  for (std::size_t j = 0; j < target.size(); ++j) {
+    target[j] = (sum[j] + weight * source[j]) * factor;
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(target[j]) & 0x7fffffffu);
+  }
+  return largest;
+}
 
 bool copy_floats(std::span<const float> source, float* target, const Ahead& /*ahead*/) {
   std::uint32_t largest = 0;

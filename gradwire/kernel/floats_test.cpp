@@ -18,6 +18,18 @@ TEST(FloatsKernel, CopiesAndAddsAsItsScalarTwin) {
   });
 }
 
+TEST(FloatsKernel, AddsAndScalesAsItsScalarTwin) {
+  for_hard_inputs([](std::span<const float> values, RandomStream) {
+    for (const float factor : {1.0f, 0.3f}) {
+      std::vector<float> simd(values.begin(), values.end()), twin = simd;
+      std::vector<float> sum(values.rbegin(), values.rend());
+      EXPECT_EQ(add_scaled(sum, simd, 0.7f, factor, simd),
+                scalar::add_scaled(sum, twin, 0.7f, factor, twin));
+      expect_same(std::span<const float>(simd), std::span<const float>(twin));
+    }
+  });
+}
+
 TEST(FloatsKernel, StreamedCopyWritesItsBytesAndNoOthers) {
   for_each_target([](const std::string& target) {
     for (std::size_t shift = 0; shift < 70; shift += 3) {

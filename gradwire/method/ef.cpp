@@ -1,4 +1,4 @@
-// ef(C): v = g + e; sends c = C(v); e = v - c; out = mean c.
+// ef(C): v = g + b e; sends c = C(v); e = v - c; out = mean c. b is 1 unless memory= says so.
 #include "gradwire/kernel/combine.h"
 #include "gradwire/kernel/copy.h"
 #include "gradwire/method/downlink_error.h"
@@ -12,8 +12,9 @@ namespace {
 
 class EfRule final : public Rule {
  public:
-  explicit EfRule(RuleWorkspace& workspace)
+  EfRule(RuleWorkspace& workspace, float kept)
       : Rule(workspace),
+        kept_(kept),
         error_(workspace.add_memory("error", Sharing::worker)),
         downlink_(workspace),
         scales_(contraction_scales(*workspace.codecs.up, workspace.tensors)),
@@ -23,7 +24,8 @@ class EfRule final : public Rule {
 
   void prepare(const TensorPiece& piece, std::span<const float> gradient,
                std::span<float> values) override {
-    kernel::combine(context().weight, gradient, factor(piece), memory(error_, piece), values);
+    kernel::combine(context().weight, gradient, kept_ * factor(piece), memory(error_, piece),
+                    values);
   }
 
   // e = v - c. It is in no cache, and is next read a whole step later.
@@ -63,6 +65,7 @@ class EfRule final : public Rule {
  private:
   float factor(const TensorPiece& piece) const { return unit_.factor(piece.tensor, context()); }
 
+  const float kept_;  // of the memory, from step to step
   const std::size_t error_;
   DownlinkError downlink_;
   const std::vector<float> scales_;
@@ -75,7 +78,11 @@ ParsedMethod read_ef(MethodReader& reader) {
   setup.traits.has_memory = true;
   setup.codecs.up = reader.codec(why_not_with_error_memory);
   setup.codecs.down = reader.down(why_not_with_error_memory);
-  setup.make_rule = [](RuleWorkspace& workspace) { return std::make_unique<EfRule>(workspace); };
+  const double kept = reader.arguments().keyed_number("memory", 1, 0, 1);
+  if (kept != 1) reader.write("memory=" + format_number(kept));
+  setup.make_rule = [kept](RuleWorkspace& workspace) {
+    return std::make_unique<EfRule>(workspace, static_cast<float>(kept));
+  };
   setup.spec = reader.finish();
   return describe_method(setup);
 }

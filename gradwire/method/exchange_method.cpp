@@ -34,7 +34,9 @@ Topology choose(const std::vector<MethodTensor>& tensors, std::size_t ranks, con
     return choose_mixed_topology(bytes, ranks);
   }
   const std::size_t elements = total_elements(tensors);
-  if (kind == RuleKind::lazy) return choose_exact_topology(elements, ranks, *codecs.up);
+  if (kind == RuleKind::lazy && codecs.down->is_plain()) {
+    return choose_exact_topology(elements, ranks, *codecs.up);
+  }
   return choose_topology(elements, ranks, *codecs.up, codecs.down.get());
 }
 

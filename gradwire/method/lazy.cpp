@@ -4,7 +4,8 @@
 // both gradients of the same batch; but never in its first D steps, nor when its last upload is too
 // old. What it sends otherwise is ef's: v = g + e; u = C(v); e = v - u (lasg: v = g, no memory).
 // out = gamma mean u, an update. Uploads are kept without gamma, so that a change of it reaches old
-// ones.
+// ones. With a downlink D, the owner has an error memory on the update: w = gamma mean u + e_o;
+// sends q = D(w); e_o = w - q; out = q.
 #include <cmath>
 #include <deque>
 #include <limits>
@@ -13,6 +14,7 @@
 #include "gradwire/kernel/combine.h"
 #include "gradwire/kernel/sums.h"
 #include "gradwire/method/distance.h"
+#include "gradwire/method/downlink_error.h"
 #include "gradwire/method/exchange_method.h"
 #include "gradwire/method/methods.h"
 #include "gradwire/method/rate_unit.h"
@@ -45,6 +47,7 @@ class LazyRule final : public Rule {
         scales_(options.has_error_memory
                     ? contraction_scales(*workspace.codecs.up, workspace.tensors)
                     : std::vector<float>(workspace.tensors.size(), 1.0F)),
+        downlink_(workspace),
         unit_(workspace.tensors),
         smoothness_(*workspace.codecs.up) {}
 
@@ -77,7 +80,16 @@ class LazyRule final : public Rule {
   }
 
   float mean_scale(std::size_t tensor) const override {
-    return static_cast<float>(context().rate_of(tensor)) * scales_[tensor];
+    return workspace().has_downlink ? downlink_.scale(tensor) : update_scale(tensor);
+  }
+
+  void prepare_down(const TensorPiece& piece, std::span<const float> mean,
+                    std::span<float> wanted) override {
+    downlink_.prepare(piece, mean, update_scale(piece.tensor), 1, wanted);
+  }
+  void commit_down(const TensorPiece& piece, std::span<const float> mean,
+                   std::span<const float> sent) override {
+    downlink_.commit(piece, mean, update_scale(piece.tensor), 1, sent);
   }
 
   void commit(const TensorPiece& /*piece*/, std::span<const float> mean,
@@ -118,6 +130,10 @@ class LazyRule final : public Rule {
 
   TensorPiece whole(std::size_t tensor) const {
     return {.tensor = tensor, .first = 0, .elements = workspace().tensors[tensor].elements()};
+  }
+  // From the mean of uploads to the update.
+  float update_scale(std::size_t tensor) const {
+    return static_cast<float>(context().rate_of(tensor)) * scales_[tensor];
   }
   bool estimates_smoothness() const { return options_.is_server_rule && !options_.smoothness; }
 
@@ -169,6 +185,7 @@ class LazyRule final : public Rule {
   const std::size_t error_;
   const std::size_t old_model_;
   const std::vector<float> scales_;
+  DownlinkError downlink_;
   RateUnit unit_;
   SmoothnessEstimate smoothness_;
   std::size_t steps_ = 0;
@@ -239,9 +256,6 @@ LazyOptions read_options(MethodReader& reader, bool has_error_memory) {
     }
     reader.write("smoothness=" + format_number(*options.smoothness));
   }
-  if (arguments.nested("down") != nullptr) {
-    arguments.fail_argument("down", "old uploads go into every mean, so what goes down is exact");
-  }
   return options;
 }
 
@@ -250,7 +264,8 @@ ParsedMethod read_lazy(MethodReader& reader, std::shared_ptr<const Codec> up,
   const LazyOptions options = read_options(reader, has_error_memory);
   MethodSetup setup;
   setup.kind = RuleKind::lazy;
-  setup.codecs = {.up = std::move(up), .down = make_plain_codec()};
+  setup.codecs = {.up = std::move(up), .down = reader.down(why_not_with_error_memory)};
+  if (!setup.codecs.down) setup.codecs.down = make_plain_codec();
   setup.traits = {.needs_whole_gradient = true,
                   .needs_parameters = true,
                   .needs_old_gradient = !options.is_server_rule,
@@ -289,8 +304,11 @@ MethodEntry lasg_method() {
 MethodEntry sasg_method() {
   return {.name = "sasg",
           .read = read_sasg,
-          .examples = {{"sasg(topk(1%))", 2, 0, "sparse uploads", topologies_with_messages(),
-                        "the same with sparse uploads and an error memory"}}};
+          .examples = {
+              {"sasg(topk(1%))", 2, 0, "sparse uploads", topologies_with_messages(),
+               "the same with sparse uploads and an error memory"},
+              {"sasg(topk(1%), down=topk(1%) | natural)", 2, 1, "sparse uploads",
+               topologies_with_owners(), "the same, and what goes down has a memory of its own"}}};
 }
 
 }  // namespace gradwire

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <mutex>
 
 #include "gradwire/method/lazy_test_support.h"
 #include "gradwire/method/quadratic_test_support.h"
@@ -147,6 +148,118 @@ TEST(LazyThreads, ANanInTheOldGradientMakesItUpload) {
     EXPECT_EQ(result.reports[1][step].poisoned, 0u);
   }
   EXPECT_EQ(result.reports[0][12].uploads, 0u);
+}
+
+// --- As the authors of SASG have it ---
+//
+// Their notebook for MNIST has M = 10 workers, gamma = 0.005, and adds up the uploads:
+//   p_m = gamma g_m + e_m;  w -= sum_m u_m;
+//   skip if |g - g_old|^2 <= (1/M^2) sum_{d=1..9} (1/(2 gamma)) |w^(k+1-d) - w^(k-d)|^2.
+// Here uploads are averaged: w -= gamma' mean u with the same w for gamma' = M gamma = 0.05.
+// Gradients and movements of the model are then the same numbers on both sides of the inequality,
+// so that the weight is the same number: a_d = 1/(2 gamma) = M/(2 gamma') = 100, over a window
+// of 9. The default, N/gamma' = 200 over 10, allows 2.2 times as much.
+
+TEST(LazyThreads, TheAuthorsRuleIsAWindowOf9AndAWeightOf100) {
+  constexpr std::size_t kSteps = 120;
+  constexpr double kTheirRate = 0.005;
+  const Quadratics quadratics({.workers = kWorkers, .elements = 24, .smoothness = 4});
+  const auto n = static_cast<Eigen::Index>(quadratics.elements());
+  // As theirs, in double, without sparsification.
+  std::vector<std::vector<bool>> uploads(kWorkers);
+  {
+    Eigen::VectorXd w = Eigen::VectorXd::Constant(n, 3);
+    std::vector<Eigen::VectorXd> at(kWorkers, w);
+    std::vector<Eigen::VectorXd> last(kWorkers, Eigen::VectorXd::Zero(n));
+    std::vector<std::size_t> age(kWorkers, 100);
+    std::vector<double> moves;
+    for (std::size_t step = 0; step < kSteps; ++step) {
+      double movement = 0;
+      for (std::size_t d = 1; d <= std::min<std::size_t>(9, moves.size()); ++d) {
+        movement += 1 / (2 * kTheirRate) * moves[moves.size() - d];
+      }
+      Eigen::VectorXd sum = Eigen::VectorXd::Zero(n);
+      for (std::size_t m = 0; m < kWorkers; ++m) {
+        const Eigen::VectorXd g = quadratics.gradient(m, w);
+        const double change = (g - quadratics.gradient(m, at[m])).squaredNorm();
+        const bool skips =
+            step >= 9 && age[m] <= 10 && change <= movement / double{kWorkers} / double{kWorkers};
+        uploads[m].push_back(!skips);
+        ++age[m];
+        if (!skips) {
+          last[m] = kTheirRate * g;
+          at[m] = w;
+          age[m] = 1;
+        }
+        sum += last[m];
+      }
+      moves.push_back(sum.squaredNorm());
+      w -= sum;
+    }
+  }
+  const TrainingResult result =
+      train({.spec = "lasg(none, window=9, weight=100)",
+             .ranks = kWorkers,
+             .steps = kSteps,
+             .learning_rates = {kWorkers * kTheirRate},
+             .start = Model(quadratics.elements(), 3.0F),
+             .gradient = [&](std::size_t rank, std::span<const float> x, std::uint64_t) {
+               return quadratics.gradient(rank, x);
+             }});
+  std::size_t skipped = 0;
+  for (std::size_t m = 0; m < kWorkers; ++m) {
+    for (std::size_t step = 0; step < kSteps; ++step) {
+      EXPECT_EQ(result.reports[m][step].uploads, uploads[m][step] ? 1u : 0u) << m << ' ' << step;
+      skipped += uploads[m][step] ? 0 : 1;
+    }
+  }
+  EXPECT_GT(skipped, kWorkers * kSteps / 4);
+  EXPECT_LT(skipped, kWorkers * kSteps * 95 / 100);
+}
+
+// --- With a rounded downlink ---
+
+TEST(LazyThreads, WhatDoesNotGoDownStaysWithItsOwner) {
+  constexpr std::size_t kSteps = 8;  // all upload in the first 10
+  Training training = constant_training("lasg(none, down=topk(10%))", Topology::scatter);
+  training.steps = kSteps;
+  std::vector<double> wanted(training.start.size());
+  std::mutex mutex;
+  training.on_step = [&](const TrainingStep& step) {
+    const std::lock_guard lock(mutex);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      wanted[i] += training.learning_rates[0] * double{step.gradient[i]} /
+                   static_cast<double>(training.ranks);
+    }
+  };
+  const TrainingResult result = train(training);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    double moved = double{training.start[i]} - double{result.iterates.back()[i]};
+    for (const MethodState& state : result.states) {
+      moved += double{memory_of(state, "downlink error")[i]};
+    }
+    EXPECT_NEAR(moved, wanted[i], 1e-5 * (1 + std::fabs(wanted[i]))) << i;
+  }
+}
+
+TEST(LazyThreads, ASparseDownlinkSendsLessAndLearns) {
+  constexpr double kGoal = 0.1;
+  const auto bytes = [&](const std::string& spec) {
+    const TrainingResult result = train({.spec = spec,
+                                         .ranks = kWorkers,
+                                         .steps = 500,
+                                         .learning_rates = {0.05},
+                                         .start = DigitNetwork::start(2),
+                                         .gradient = batch_gradient,
+                                         .options = {.topology = Topology::scatter}});
+    EXPECT_LE(full_loss(result.iterates.back()), kGoal) << spec;
+    std::uint64_t sent = 0;
+    for (const auto& of_rank : result.reports) {
+      for (const MethodReport& report : of_rank) sent += report.traffic.bytes_sent;
+    }
+    return sent;
+  };
+  EXPECT_LT(2 * bytes("sasg(topk(1%), down=topk(10%))"), bytes("sasg(topk(1%))"));
 }
 
 // --- Without a second gradient ---

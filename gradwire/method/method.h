@@ -38,6 +38,7 @@ struct MethodTraits {
   enum class Output {
     gradient,  // the optimiser scales it and adds momentum
     update,    // to be subtracted from the parameters as it is
+    model,     // the parameters themselves: see Method::input
   };
 
   // When a step sends what steps of the method send for the rest of a run.
@@ -56,6 +57,16 @@ struct MethodTraits {
   bool reuses_uploads = false;        // a worker may let its last upload be used again
   Settles settles = Settles::at_once;
   Output output = Output::gradient;
+
+  // Where the output is the model: workers take steps of their own between exchanges.
+  std::uint64_t after = 0;  // steps at the start that average gradients as other methods do
+  std::uint64_t every = 1;  // steps between two exchanges of a tensor
+  double gain = 1;          // how far the model moves in the long run, over what workers move by
+
+  // After so many steps all tensors have been exchanged equally often.
+  bool is_round_end(std::uint64_t steps) const {
+    return steps <= after || (steps - after) % every == 0;
+  }
 };
 
 // The gradient of the step's own batch at other parameters: the same samples, augmentation and
@@ -88,6 +99,9 @@ struct StepContext {
   // |x^t - x^(t-1)|^2 of the model's last movement, where more was done to it than to subtract what
   // the method gave: a prox, a decay of weights. For methods that look at how the model moves.
   std::optional<double> moved_squared = {};
+
+  // No step follows: methods that exchange every few steps do so now.
+  bool is_last = false;
 };
 
 // What one step took.
@@ -123,6 +137,12 @@ class Method {
   virtual MethodTraits traits() const = 0;
   virtual Topology topology() const = 0;
 
+  // What submit() takes in a step: a gradient, or the parameters that this worker's own optimiser
+  // has reached in the step, with its own gradient. begin() comes before the optimiser's step, with
+  // the parameters as they are then. finish() leaves the parameters to continue with.
+  enum class Input { gradients, parameters };
+  virtual Input input(std::uint64_t /*step*/) const { return Input::gradients; }
+
   virtual void begin(const StepContext& context) = 0;
   // In the order of the tensors. The memory is the method's until finish() returns.
   virtual void submit(std::size_t tensor, std::span<float> gradient) = 0;
@@ -155,6 +175,10 @@ class Method {
   // What this rank said of each tensor in the last step, in bytes without frames and parcels. Empty
   // where a method does not tell tensors apart, or has no message of its own.
   virtual std::vector<std::uint64_t> tensor_bytes() const { return {}; }
+
+  // A tensor of the model that all ranks have in common, while their parameters differ. Empty where
+  // the parameters are the same on all ranks.
+  virtual std::span<const float> model(std::size_t /*tensor*/) const { return {}; }
 };
 
 // Adam's settings for one tensor, with the defaults of AdamW.

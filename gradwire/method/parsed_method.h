@@ -15,10 +15,12 @@
 #include "gradwire/collective/communicator.h"
 #include "gradwire/method/method.h"
 #include "gradwire/method/note.h"
-#include "gradwire/method/repeatable_method.h"
 #include "gradwire/method/safe_step.h"
 
 namespace gradwire {
+
+class CommitGate;        // collective/method_exchange.h
+class RepeatableMethod;  // method/repeatable_method.h
 
 struct ParsedMethod {
   std::string spec;  // the canonical text
@@ -32,6 +34,10 @@ struct ParsedMethod {
 
   // Matrices are sent as two factors of this rank, which are averaged one after the other.
   std::optional<std::size_t> factor_rank = {};
+
+  // Where exchanges are several steps apart (MethodTraits::every): the spec of the method that makes
+  // them. Empty for all others.
+  std::string exchanged_by = {};
 
   // The kind of its notes; null for most methods.
   const NoteKind* note = nullptr;

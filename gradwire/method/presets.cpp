@@ -22,6 +22,14 @@ std::span<const MethodPreset> method_presets() {
                      "majority vote: stands for direct(sign(scale=off), down=sign(scale=off))"}},
       {"ef_signsgd", "ef(sign)",
        MethodExample{"ef_signsgd", 1, 1, "", topologies_with_messages(), "stands for ef(sign)"}},
+      {"local_sgd", "local(none, every=10)",
+       MethodExample{"local_sgd", 2, 0, "", any_topology(), "stands for local(none, every=10)"}},
+      {"diloco", "local(none, every=500, outer=nesterov(0.7, 0.9))",
+       MethodExample{"diloco", 3, 0, "", any_topology(),
+                     "stands for local(none, every=500, outer=nesterov(0.7, 0.9))"}},
+      {"sparseloco", "local(topk(1%, chunk=4096) | twobit, every=30, memory=0.95)",
+       MethodExample{"sparseloco", 3, 1, "", topologies_with_messages(),
+                     "stands for local(topk(1%, chunk=4096) | twobit, every=30, memory=0.95)"}},
   };
   return presets;
 }

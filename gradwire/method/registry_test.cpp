@@ -86,7 +86,7 @@ TEST(MethodSpec, WrongArgumentsAreNamed) {
 TEST(MethodSpec, CodecsThatAMethodCannotUseAreRefusedWithTheReason) {
   for (const char* text :
        {"diana(topk(1%))", "diana(sign)", "lasg(topk(1%))", "ef(terngrad)", "ef21(sign(scale=off))",
-        "ef(topk(1%), down=terngrad)", "sasg(topk(1%), down=natural)",
+        "ef(topk(1%), down=terngrad)", "sasg(topk(1%), down=terngrad)",
         "sasg(topk(1%), smoothness=1)", "dgc(1%, values=topk(1%))"}) {
     EXPECT_THROW(parse_method(text), SpecError) << text;
   }

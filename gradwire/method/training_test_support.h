@@ -43,6 +43,7 @@ struct Training {
   GradientOfRank old_gradient = {};  // empty: as `gradient`
   std::vector<float> weights = {};   // by rank; empty: all are 1
   MethodOptions options = {};
+  bool ends = false;  // the method is told that the last step is the last
   std::function<void(Model& x)> after_step = {};          // such as a prox
   std::function<void(const TrainingStep&)> on_step = {};  // on the rank's own thread
 };
@@ -79,6 +80,7 @@ class TrainingRank {
     const auto& rates = training_.learning_rates;
     const double rate = rates[std::min<std::size_t>(step, rates.size() - 1)];
     const Model gradient = training_.gradient(rank_, x_, step);
+    if (method_->input(step) == Method::Input::parameters) return own_step(step, rate, gradient);
     Model output = gradient;
     const MethodReport report = run(step, rate, output);
     const bool is_update = method_->traits().output == MethodTraits::Output::update;
@@ -89,7 +91,29 @@ class TrainingRank {
     return report;
   }
 
+  // Everything that the next step depends on.
+  void load(const Model& x, const MethodState& state) {
+    x_ = x;
+    method_->load(state);
+  }
+
  private:
+  // A step of this rank's own SGD. The method has the parameters afterwards.
+  MethodReport own_step(std::uint64_t step, double rate, const Model& gradient) {
+    const std::span<const float> parameters[] = {x_};
+    method_->begin({.step = step,
+                    .learning_rate = rate,
+                    .weight = training_.weights.empty() ? 1.0F : training_.weights[rank_],
+                    .parameters = parameters,
+                    .is_last = training_.ends && step + 1 == training_.steps});
+    for (std::size_t i = 0; i < x_.size(); ++i) x_[i] -= static_cast<float>(rate) * gradient[i];
+    if (training_.after_step) training_.after_step(x_);
+    method_->submit(0, x_);
+    const MethodReport report = method_->finish();
+    if (training_.on_step) training_.on_step({rank_, step, gradient, x_, x_, *method_});
+    return report;
+  }
+
   MethodReport run(std::uint64_t step, double rate, Model& output) {
     const std::span<const float> parameters[] = {x_};
     const std::span<float> gradients[] = {output};

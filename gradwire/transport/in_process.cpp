@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -66,6 +65,16 @@ struct Place {
   std::condition_variable wake;
   std::atomic<bool> joined = false;
   std::atomic<bool> left = false;
+  // For wait_for_any(), under the mutex: a transfer has come further since the last wait.
+  bool has_news = false;
+
+  void tell() noexcept {
+    {
+      const std::lock_guard lock(mutex);  // whoever looked before this waits by now
+      has_news = true;
+    }
+    wake.notify_all();
+  }
 };
 
 std::string where(std::size_t rank) { return "thread " + std::to_string(rank); }
@@ -125,10 +134,7 @@ struct World {
 
   void leave(std::size_t rank) {
     places[rank].left = true;
-    for (Place& place : places) {
-      { const std::lock_guard lock(place.mutex); }  // whoever looked before this waits by now
-      place.wake.notify_all();
-    }
+    for (Place& place : places) place.tell();
     gate.leave(rank);
   }
 
@@ -201,6 +207,7 @@ class End {
     {
       const std::lock_guard lock(place.mutex);
       progress.store(result, std::memory_order_release);
+      place.has_news = true;
     }
     place.wake.notify_all();
   }
@@ -234,9 +241,9 @@ class InProcessSender final : public Sender {
 
   bool done() override { return end.done(); }
   bool wait_for(std::chrono::microseconds time) override { return end.wait_for(time); }
-  void start(std::size_t bytes) override;
+  void start(std::size_t bytes, MessageToSend::Parts parts) override;
 
-  std::span<const std::byte> message() const { return memory_.first(bytes_); }
+  const MessageToSend& message() const { return message_; }
 
   End end;
   InProcessSender* next = nullptr;
@@ -244,7 +251,7 @@ class InProcessSender final : public Sender {
  private:
   Mailbox& mailbox_;
   const std::span<const std::byte> memory_;
-  std::size_t bytes_ = 0;
+  MessageToSend message_;
 };
 
 class InProcessReceiver final : public Receiver {
@@ -256,9 +263,9 @@ class InProcessReceiver final : public Receiver {
 
   bool done() override { return end.done(); }
   bool wait_for(std::chrono::microseconds time) override { return end.wait_for(time); }
-  void start() override;
+  void start(MessageRoom::Parts parts) override;
 
-  std::span<std::byte> memory() const { return memory_; }
+  const MessageRoom& room() const { return room_; }
 
   End end;
   InProcessReceiver* next = nullptr;
@@ -266,14 +273,20 @@ class InProcessReceiver final : public Receiver {
  private:
   Mailbox& mailbox_;
   const std::span<std::byte> memory_;
+  MessageRoom room_;
 };
 
 // Outside of the mailbox's lock: a long copy holds up nobody else.
 void deliver(InProcessSender& sender, InProcessReceiver& receiver) {
-  const std::span<const std::byte> message = sender.message();
-  const bool fits = message.size() <= receiver.memory().size();
-  if (fits && !message.empty()) {  // std::copy is a loop over single bytes here
-    std::memcpy(receiver.memory().data(), message.data(), message.size());
+  const MessageToSend& message = sender.message();
+  const bool fits = message.bytes() <= receiver.room().bytes();
+  if (fits) {
+    std::size_t at = 0;
+    message.for_each(0, message.bytes(), [&](std::span<const std::byte> part) {
+      receiver.room().copy_in(at, part);
+      at += part.size();
+      return true;
+    });
   }
   sender.end.settle(Progress::idle);
   receiver.end.settle(fits ? Progress::idle : Progress::too_long);
@@ -306,10 +319,10 @@ void give_up(Mailbox& mailbox, Mine& mine, TransferQueue<Mine>& queue) {
 
 InProcessSender::~InProcessSender() { give_up(mailbox_, *this, mailbox_.senders); }
 
-void InProcessSender::start(std::size_t bytes) {
+void InProcessSender::start(std::size_t bytes, MessageToSend::Parts parts) {
   check_message_bytes(bytes, memory_.size());
   end.check_can_start();
-  bytes_ = bytes;
+  message_ = MessageToSend(memory_.first(bytes), parts);
   InProcessReceiver* const receiver =
       queue_or_match(mailbox_, *this, mailbox_.senders, mailbox_.receivers);
   if (receiver) deliver(*this, *receiver);
@@ -317,8 +330,9 @@ void InProcessSender::start(std::size_t bytes) {
 
 InProcessReceiver::~InProcessReceiver() { give_up(mailbox_, *this, mailbox_.receivers); }
 
-void InProcessReceiver::start() {
+void InProcessReceiver::start(MessageRoom::Parts parts) {
   end.check_can_start();
+  room_ = MessageRoom(memory_, parts);
   InProcessSender* const sender =
       queue_or_match(mailbox_, *this, mailbox_.receivers, mailbox_.senders);
   if (sender) deliver(*sender, *this);
@@ -359,6 +373,14 @@ class InProcessTransport final : public Transport {
     check_peer(peer, rank_, size());
     return std::make_unique<InProcessReceiver>(*world_, rank_, peer, tag, memory);
   }
+
+  void wait_for_any(std::chrono::microseconds time) override {
+    Place& place = world_->places[rank_];
+    std::unique_lock lock(place.mutex);
+    place.wake.wait_for(lock, time, [&place] { return place.has_news; });
+    place.has_news = false;
+  }
+  void wake() noexcept override { world_->places[rank_].tell(); }
 
   // Every rank sums a part of the elements for all.
   void allreduce(std::span<float> values) override {

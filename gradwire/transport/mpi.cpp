@@ -40,6 +40,15 @@ using Clock = std::chrono::steady_clock;
 constexpr int kYields = 50;
 constexpr std::chrono::microseconds kNap{30};
 
+// `waits`: how often the caller has waited for the same thing before.
+void wait_a_moment(int waits) {
+  if (waits < kYields) {
+    std::this_thread::yield();
+  } else {
+    std::this_thread::sleep_for(kNap);
+  }
+}
+
 // How long a transfer that is given up may still use its memory while MPI lets go of it.
 constexpr std::chrono::milliseconds kGiveUpTime{100};
 
@@ -192,13 +201,9 @@ class Request {
 
   bool wait_for(std::chrono::microseconds time) {
     const Clock::time_point end = Clock::now() + time;
-    for (int yields = 0; !done(); ++yields) {
+    for (int waits = 0; !done(); ++waits) {
       if (Clock::now() >= end) return false;
-      if (yields < kYields) {
-        std::this_thread::yield();
-      } else {
-        std::this_thread::sleep_for(kNap);
-      }
+      wait_a_moment(waits);
     }
     return true;
   }
@@ -259,18 +264,26 @@ class MpiSender final : public Sender {
   bool done() override { return request_.done(); }
   bool wait_for(std::chrono::microseconds time) override { return request_.wait_for(time); }
 
-  void start(std::size_t bytes) override {
+  void start(std::size_t bytes, MessageToSend::Parts parts) override {
     check_message_bytes(bytes, memory_.size());
     request_.start([&](MPI_Request* handle) {
+      std::span<const std::byte> message = memory_.first(bytes);
+      if (!parts.empty()) {
+        const MessageToSend scattered(message, parts);
+        joined_.resize(scattered.bytes());
+        scattered.copy_out(joined_);
+        message = joined_;
+      }
       const Peer& peer = request_.peer();
-      return MPI_Isend(memory_.data(), to_int(bytes), MPI_BYTE, to_int(peer.rank), peer.tag,
-                       peer.channel, handle);
+      return MPI_Isend(message.data(), to_int(message.size()), MPI_BYTE, to_int(peer.rank),
+                       peer.tag, peer.channel, handle);
     });
   }
 
  private:
   Request request_;
   const std::span<const std::byte> memory_;
+  std::vector<std::byte> joined_;  // a message in parts: MPI takes one stretch
 };
 
 class MpiReceiver final : public Receiver {
@@ -282,22 +295,41 @@ class MpiReceiver final : public Receiver {
     request_.give_up();
   }
 
-  bool done() override { return request_.done(); }
-  bool wait_for(std::chrono::microseconds time) override { return request_.wait_for(time); }
+  bool done() override { return request_.done() && take_apart(); }
+  bool wait_for(std::chrono::microseconds time) override {
+    return request_.wait_for(time) && take_apart();
+  }
 
   // Nobody may send more than the memory holds: Open MPI 4.1.4 reports it, but where it copies from
   // process to process, or puts by TCP, it first writes behind the memory.
-  void start() override {
+  void start(MessageRoom::Parts parts) override {
     request_.start([&](MPI_Request* handle) {
+      std::span<std::byte> memory = memory_;
+      if (!parts.empty()) {
+        room_ = MessageRoom(memory_, parts);
+        is_joined_ = true;
+        joined_.resize(room_.bytes());
+        memory = joined_;
+      }
       const Peer& peer = request_.peer();
-      return MPI_Irecv(memory_.data(), to_int(memory_.size()), MPI_BYTE, to_int(peer.rank),
-                       peer.tag, peer.channel, handle);
+      return MPI_Irecv(memory.data(), to_int(memory.size()), MPI_BYTE, to_int(peer.rank), peer.tag,
+                       peer.channel, handle);
     });
   }
 
  private:
+  // The message is there.
+  bool take_apart() {
+    if (is_joined_) room_.copy_in(0, joined_);
+    is_joined_ = false;
+    return true;
+  }
+
   Request request_;
   const std::span<std::byte> memory_;
+  MessageRoom room_;
+  std::vector<std::byte> joined_;  // a message in parts: MPI takes one stretch
+  bool is_joined_ = false;         // it is to be taken apart
 };
 
 class MpiTransport final : public Transport {
@@ -326,6 +358,16 @@ class MpiTransport final : public Transport {
                                      std::span<std::byte> memory) override {
     return std::make_unique<MpiReceiver>(peer_of(peer, tag), abandonment_, memory);
   }
+
+  // A moment: MPI cannot say which transfers have come further. Who comes back at once has found
+  // nothing.
+  void wait_for_any(std::chrono::microseconds) override {
+    constexpr std::chrono::microseconds kAtOnce{200};
+    waits_ = Clock::now() - last_wait_end_ < kAtOnce ? waits_ + 1 : 0;
+    wait_a_moment(waits_);
+    last_wait_end_ = Clock::now();
+  }
+  void wake() noexcept override {}  // waits are shorter than a wake-up
 
   void allreduce(std::span<float> values) override {
     if (abandonment_.is_declared()) {
@@ -387,6 +429,8 @@ class MpiTransport final : public Transport {
   std::size_t rank_ = 0;
   std::vector<std::string> hosts_;  // by rank
   std::uint32_t tag_max_ = 0;
+  int waits_ = 0;  // in a row
+  Clock::time_point last_wait_end_;
 };
 
 }  // namespace

@@ -182,6 +182,12 @@ void Presence::await(Transfer& transfer) {
   tick();
 }
 
+void Presence::await_any(Clock::time_point since) {
+  transport_.wait_for_any(slice_);
+  tick();
+  check_left(since);
+}
+
 // Who has said goodbye has sent all that it had to, so nothing is late because of it for long,
 // unless it left too early.
 void Presence::check_left(Clock::time_point waiting_since) {

@@ -42,6 +42,10 @@ class Presence {
   // long ago, which is then missed.
   void await(Transfer& transfer);
 
+  // Waits until some transfer has come further, or a little while. `since`: how long the caller
+  // has waited already. Throws PeerError like await().
+  void await_any(std::chrono::steady_clock::time_point since);
+
   // Something came from the peer: it lives.
   void heard(std::size_t peer) { peers_[peer].last_heard = last_tick_; }
 

@@ -1,5 +1,7 @@
 // The scenarios themselves. No GoogleTest here: the program `ranks` compiles this file, too.
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
@@ -116,6 +118,82 @@ void order_is_kept_in_a_lane(Transport& transport) {
           "message " + std::to_string(i) + " came in its place");
   }
   for (const auto& sender : senders) await(*sender, "a send");
+}
+
+// The messages of two exchanges go by the same lane, and are taken in another order than sent.
+void exchanges_do_not_mix(Transport& transport) {
+  if (transport.size() == 1) return;
+  const std::size_t next = next_of(transport);
+  const std::size_t previous = previous_of(transport);
+  constexpr std::array<std::uint16_t, 3> kExchanges = {1, 2, Tag::kExchangeMax};
+  std::vector<Bytes> out, in(kExchanges.size(), Bytes(1000));
+  std::vector<std::unique_ptr<Sender>> senders;
+  for (std::size_t i = 0; i < kExchanges.size(); ++i) {
+    out.push_back(text(1000, transport.rank(), next, i));
+  }
+  for (std::size_t i = 0; i < kExchanges.size(); ++i) {
+    senders.push_back(
+        transport.sender(next, {.lane = Lane::up, .exchange = kExchanges[i]}, out[i]));
+    senders.back()->start(out[i].size());
+  }
+  for (std::size_t i = kExchanges.size(); i-- > 0;) {
+    const auto receiver =
+        transport.receiver(previous, {.lane = Lane::up, .exchange = kExchanges[i]}, in[i]);
+    receiver->start();
+    await(*receiver, "receive");
+    claim(same(in[i], text(1000, previous, transport.rank(), i)), "the exchange's own message");
+  }
+  for (const auto& sender : senders) await(*sender, "a send");
+}
+
+// No transfer is waited for by itself.
+void any_transfer_ends_a_wait(Transport& transport) {
+  transport.wake();
+  transport.wait_for_any(std::chrono::hours(1));
+  if (transport.size() == 1) return;
+  const std::size_t next = next_of(transport);
+  const std::size_t previous = previous_of(transport);
+  const Bytes out = text(100000, transport.rank(), next);
+  Bytes in_up(out.size()), in_down(out.size());
+  const auto up = transport.receiver(previous, {.lane = Lane::up}, in_up);
+  const auto down = transport.receiver(previous, {.lane = Lane::down}, in_down);
+  const auto send_up = transport.sender(next, {.lane = Lane::up}, out);
+  const auto send_down = transport.sender(next, {.lane = Lane::down}, out);
+  up->start();
+  down->start();
+  send_down->start(out.size());
+  send_up->start(out.size());
+  while (!up->done() || !down->done() || !send_up->done() || !send_down->done()) {
+    transport.wait_for_any(std::chrono::hours(1));
+  }
+  claim(same(in_up, in_down), "both messages came");
+}
+
+// Sent in three parts, and received in three others.
+void messages_may_be_in_parts(Transport& transport) {
+  if (transport.size() == 1) return;
+  const std::size_t next = next_of(transport);
+  const std::size_t previous = previous_of(transport);
+  for (const std::size_t bytes : {100u, 5000u, 400000u}) {
+    const Bytes out = text(bytes, transport.rank(), next);
+    Bytes head(40), first(bytes / 3), last(bytes - 40 - bytes / 3);
+    const std::span<const std::byte> all(out);
+    const std::array<std::span<const std::byte>, 3> to_send = {all.subspan(17, 3),
+                                                               all.subspan(20, 0), all.subspan(20)};
+    const std::array<std::span<std::byte>, 2> room = {first, last};
+    const auto receiver = transport.receiver(previous, {.lane = Lane::hop}, head);
+    const auto sender = transport.sender(next, {.lane = Lane::hop}, out);
+    for (int round = 0; round < 3; ++round) {
+      receiver->start(room);
+      sender->start(17, to_send);
+      await(*receiver, "receive");
+      Bytes in = head;
+      in.insert(in.end(), first.begin(), first.end());
+      in.insert(in.end(), last.begin(), last.end());
+      claim(same(in, text(bytes, previous, transport.rank())), "the parts came in their order");
+      await(*sender, "send");
+    }
+  }
 }
 
 void lanes_do_not_wait_for_one_another(Transport& transport) {
@@ -368,6 +446,9 @@ constexpr TransportScenario kScenarios[] = {
     {"MessagesGoRound", messages_go_round},
     {"OrderIsKeptInALane", order_is_kept_in_a_lane},
     {"LanesDoNotWaitForOneAnother", lanes_do_not_wait_for_one_another},
+    {"ExchangesDoNotMix", exchanges_do_not_mix},
+    {"MessagesMayBeInParts", messages_may_be_in_parts},
+    {"AnyTransferEndsAWait", any_transfer_ends_a_wait},
     {"MemoryMayBeLongerThanTheMessage", memory_may_be_longer_than_the_message},
     {"EmptyMessagesArrive", empty_messages_arrive},
     {"LongMessagesPassOneAnother", long_messages_pass_one_another},

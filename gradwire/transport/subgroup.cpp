@@ -41,8 +41,8 @@ class SubgroupSender final : public Sender {
   SubgroupSender(const Group& group, std::unique_ptr<Sender> sender)
       : group_(group), sender_(std::move(sender)) {}
 
-  void start(std::size_t bytes) override {
-    in_group(group_, [&] { sender_->start(bytes); });
+  void start(std::size_t bytes, MessageToSend::Parts parts) override {
+    in_group(group_, [&] { sender_->start(bytes, parts); });
   }
   bool done() override {
     return in_group(group_, [&] { return sender_->done(); });
@@ -61,8 +61,8 @@ class SubgroupReceiver final : public Receiver {
   SubgroupReceiver(const Group& group, std::unique_ptr<Receiver> receiver)
       : group_(group), receiver_(std::move(receiver)) {}
 
-  void start() override {
-    in_group(group_, [&] { receiver_->start(); });
+  void start(MessageRoom::Parts parts) override {
+    in_group(group_, [&] { receiver_->start(parts); });
   }
   bool done() override {
     return in_group(group_, [&] { return receiver_->done(); });
@@ -100,6 +100,9 @@ class Subgroup final : public Transport {
         group_, parent_.receiver(member(peer), tag_in_parent(tag), memory));
   }
 
+  void wait_for_any(std::chrono::microseconds time) override { parent_.wait_for_any(time); }
+  void wake() noexcept override { parent_.wake(); }
+
   void allreduce(std::span<float>) override {
     throw Error("a group of some of the ranks has no allreduce of its own");
   }
@@ -118,7 +121,7 @@ class Subgroup final : public Transport {
       throw Error("a group of ranks cannot be cut into groups: make group " +
                   std::to_string(tag.group) + " from the whole transport");
     }
-    return {.lane = tag.lane, .group = group_.number};
+    return {.lane = tag.lane, .group = group_.number, .exchange = tag.exchange};
   }
 
   Transport& parent_;

@@ -65,8 +65,12 @@ std::unique_ptr<Transport> come_together(const TcpOptions& options) {
     mesh.add(std::make_unique<TcpPeer>(rank, addresses[rank], std::move(channels[rank].links)));
   }
   part(*rendezvous.store, meeting.rank, meeting.size);
-  const std::size_t refused =
-      listener.refusals().count + (rendezvous.server ? rendezvous.server->refusals().count : 0);
+  listener.close();
+  std::size_t refused = listener.refusals().count;
+  if (rendezvous.server) {
+    rendezvous.server->close();
+    refused += rendezvous.server->refusals().count;
+  }
   return make_tcp_transport(meeting.rank, std::move(addresses), std::move(mesh), refused);
 }
 

@@ -9,21 +9,42 @@
 namespace gradwire {
 namespace {
 
-// Header and payload of so many records go out by one call.
-constexpr std::size_t kRecordsAtOnce = 16;
+// So many stretches of memory go out, or come in, by one call.
+constexpr std::size_t kPartsAtOnce = 64;
 
 // Then other links have their turn.
 constexpr std::size_t kReadBytesAtOnce = 4 << 20;
 
-// Appends what is left of a part whose first `sent` bytes have gone out. Returns how many bytes of
-// `sent` lie behind it.
-std::size_t append_rest(std::span<const std::byte> part, std::size_t sent, iovec* parts,
-                        std::size_t& count) {
-  if (sent >= part.size()) return sent - part.size();
-  // Writing does not change the memory.
-  parts[count++] = {const_cast<std::byte*>(part.data()) + sent, part.size() - sent};
-  return 0;
-}
+// Stretches of memory for one call.
+class Parts {
+ public:
+  // False: there is no room for it.
+  bool add(std::span<const std::byte> part) {
+    if (count_ == parts_.size()) return false;
+    // Writing does not change the memory.
+    parts_[count_++] = {const_cast<std::byte*>(part.data()), part.size()};
+    return true;
+  }
+  bool add(std::span<std::byte> part) { return add(std::span<const std::byte>(part)); }
+
+  // What has not gone out yet of a record.
+  bool add_rest(const TcpOutgoing& record) {
+    const std::size_t header_bytes = record.header.size();
+    if (record.sent < header_bytes &&
+        !add(std::span<const std::byte>(record.header).subspan(record.sent))) {
+      return false;
+    }
+    const std::size_t sent = record.sent - std::min(record.sent, header_bytes);
+    return record.payload.for_each(sent, record.payload.bytes(),
+                                   [this](std::span<const std::byte> part) { return add(part); });
+  }
+
+  std::span<const iovec> get() const { return std::span(parts_).first(count_); }
+
+ private:
+  std::array<iovec, kPartsAtOnce> parts_;
+  std::size_t count_ = 0;
+};
 
 }  // namespace
 
@@ -36,14 +57,11 @@ void TcpLink::queue(TcpOutgoing& record) {
 
 void TcpLink::flush() {
   while (!queue_.empty() && !is_broken_) {
-    iovec parts[2 * kRecordsAtOnce];
-    std::size_t count = 0;
-    const TcpOutgoing* record = queue_.front();
-    for (std::size_t i = 0; i < kRecordsAtOnce && record; ++i, record = record->next) {
-      const std::size_t behind = append_rest(record->header, record->sent, parts, count);
-      append_rest(record->payload, behind, parts, count);
+    Parts parts;
+    for (const TcpOutgoing* record = queue_.front(); record && parts.add_rest(*record);) {
+      record = record->next;
     }
-    const Channel::Progress progress = channel_.write({parts, count});
+    const Channel::Progress progress = channel_.write(parts.get());
     count_sent(progress.bytes);
     if (progress.state == Channel::State::closed) return close(channel_.reason());
     if (progress.state == Channel::State::blocked) return;
@@ -59,21 +77,20 @@ void TcpLink::count_sent(std::size_t bytes) {
     if (record.sent < record.total()) return;
     queue_.pop();
     record.is_queued = false;
+    ++changes_;
   }
 }
 
 bool TcpLink::read(TcpRecords& records) {
   std::size_t total = 0;
   while (!is_broken_) {
-    iovec parts[2];
-    std::size_t count = 0;
-    if (incoming_) {
-      const auto rest =
-          incoming_->memory.subspan(incoming_->received, incoming_->bytes - incoming_->received);
-      parts[count++] = {rest.data(), rest.size()};
-    }
-    parts[count++] = {staged_.data() + staged_bytes_, staged_.size() - staged_bytes_};
-    const Channel::Progress progress = channel_.read({parts, count});
+    Parts parts;
+    const bool is_whole =
+        !incoming_ ||
+        incoming_->memory.for_each(incoming_->received, incoming_->bytes,
+                                   [&](std::span<std::byte> part) { return parts.add(part); });
+    if (is_whole) parts.add(std::span(staged_).subspan(staged_bytes_));  // if there is room for it
+    const Channel::Progress progress = channel_.read(parts.get());
     take(progress.bytes, records);
     if (progress.state == Channel::State::closed) close(channel_.reason());
     if (progress.state == Channel::State::blocked && (progress.bytes == 0 || !is_ending_)) {
@@ -102,7 +119,7 @@ void TcpLink::take(std::size_t bytes, TcpRecords& records) {
     if (!incoming_) continue;
     const auto there = staged.subspan(
         TcpRecord::kBytes, std::min(staged.size() - TcpRecord::kBytes, incoming_->bytes));
-    if (!there.empty()) std::memcpy(incoming_->memory.data(), there.data(), there.size());
+    incoming_->memory.copy_in(0, there);
     incoming_->received = there.size();
     at += there.size();
     end_message_if_whole(records);
@@ -133,11 +150,13 @@ bool TcpLink::begin_record(std::span<const std::byte> header, TcpRecords& record
 void TcpLink::end_message_if_whole(TcpRecords& records) {
   if (incoming_->received < incoming_->bytes) return;
   records.on_message(*std::exchange(incoming_, nullptr));
+  ++changes_;
 }
 
 void TcpLink::close(const std::string& reason) {
   if (is_broken_) return;
   is_broken_ = true;
+  ++changes_;
   reason_ = reason;
   queue_.clear();  // nothing of the queue goes out any more
   incoming_ = nullptr;

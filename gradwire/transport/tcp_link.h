@@ -10,6 +10,7 @@
 
 #include "gradwire/transport/channel.h"
 #include "gradwire/transport/intrusive_queue.h"
+#include "gradwire/transport/scattered.h"
 #include "gradwire/transport/tcp_record.h"
 
 namespace gradwire {
@@ -17,18 +18,18 @@ namespace gradwire {
 // A record on its way out. Its owner keeps it alive while it is queued.
 struct TcpOutgoing {
   TcpRecord::Bytes header{};
-  std::span<const std::byte> payload = {};
+  MessageToSend payload = {};
   std::size_t sent = 0;  // of header and payload together
   bool is_queued = false;
   TcpOutgoing* next = nullptr;  // in the queue
 
-  std::size_t total() const { return header.size() + payload.size(); }
+  std::size_t total() const { return header.size() + payload.bytes(); }
 };
 
 // A message on its way in.
 struct TcpIncoming {
-  std::span<std::byte> memory = {};  // not shorter than the message
-  std::size_t bytes = 0;             // of the message
+  MessageRoom memory = {};  // not shorter than the message
+  std::size_t bytes = 0;    // of the message
   std::size_t received = 0;
 };
 
@@ -65,6 +66,9 @@ class TcpLink {
   // The peer has ended its side: the next read() goes on until the end of the stream.
   void expect_end() { is_ending_ = true; }
 
+  // Grows with every record that has gone out, every message that has come in, and at the end.
+  std::uint64_t changes() const { return changes_; }
+
   bool is_broken() const { return is_broken_; }
   // Why, in the system's words; may be empty: the peer has closed it.
   const std::string& reason() const { return reason_; }
@@ -83,6 +87,7 @@ class TcpLink {
   // short message costs one call, and of a long one only its beginning is copied.
   std::array<std::byte, 4096> staged_{};
   std::size_t staged_bytes_ = 0;
+  std::uint64_t changes_ = 0;
   bool is_ending_ = false;
   bool is_broken_ = false;
   std::string reason_;

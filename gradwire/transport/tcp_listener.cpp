@@ -73,6 +73,13 @@ std::vector<TcpListener::Guest> TcpListener::accept(const GroupKey& key, Clock::
   return guests;
 }
 
+void TcpListener::close() {
+  admit();
+  for (Waiting& waiting : waiting_) refuse(waiting);
+  waiting_.clear();
+  socket_ = Descriptor();
+}
+
 void TcpListener::wait(Clock::time_point until) const {
   std::vector<pollfd> polled = {{socket_.get(), POLLIN, 0}};
   for (const Waiting& waiting : waiting_) {

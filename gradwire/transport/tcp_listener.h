@@ -41,6 +41,9 @@ class TcpListener {
   // The connections that were dropped so far.
   const Refusals& refusals() const { return refusals_; }
 
+  // Drops everybody who waits, too.
+  void close();
+
  private:
   struct Waiting {
     Channel channel;

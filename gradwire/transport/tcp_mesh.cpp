@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -31,8 +32,20 @@ int wait_for_events(int epoll, std::chrono::microseconds time, std::span<epoll_e
 
 }  // namespace
 
-TcpMesh::TcpMesh() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-  if (!epoll_) throw StartError(std::string("no epoll descriptor: ") + std::strerror(errno));
+TcpMesh::TcpMesh()
+    : epoll_(epoll_create1(EPOLL_CLOEXEC)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!epoll_ || !wake_) {
+    throw StartError(std::string("no epoll descriptor: ") + std::strerror(errno));
+  }
+  watch(wake_.get(), EPOLLIN, nullptr);
+}
+
+void TcpMesh::watch(int descriptor, std::uint32_t events, Watched* watched) {
+  epoll_event event{};
+  event.events = events | EPOLLET;  // so each change is told once
+  event.data.ptr = watched;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0) return;
+  throw StartError(std::string("a connection cannot be watched: ") + std::strerror(errno));
 }
 
 void TcpMesh::add(std::unique_ptr<TcpPeer> peer) {
@@ -48,12 +61,7 @@ void TcpMesh::add(std::unique_ptr<TcpPeer> peer) {
     // An encrypted channel may have taken records from the socket together with the hello or the
     // welcome. epoll does not know of them.
     unfinished_.push_back(&place.watched.back());
-    epoll_event event{};
-    event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;  // so each change is told once
-    event.data.ptr = &place.watched.back();
-    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, link.descriptor(), &event) != 0) {
-      throw StartError(std::string("a connection cannot be watched: ") + std::strerror(errno));
-    }
+    watch(link.descriptor(), EPOLLIN | EPOLLOUT | EPOLLRDHUP, &place.watched.back());
   }
 }
 
@@ -75,7 +83,12 @@ void TcpMesh::poll(std::chrono::microseconds time) {
   const std::size_t unfinished = unfinished_.size();
   const int count = wait_for_events(epoll_.get(), unfinished == 0 ? time : time.zero(), events);
   for (int i = 0; i < count; ++i) {
-    advance(*static_cast<Watched*>(events[i].data.ptr), events[i].events);
+    auto* const watched = static_cast<Watched*>(events[i].data.ptr);
+    if (watched) {
+      advance(*watched, events[i].events);
+    } else {
+      is_awake_ = true;
+    }
   }
   for (std::size_t i = 0; i < unfinished; ++i) {
     unfinished_[i]->is_unfinished = false;
@@ -83,6 +96,31 @@ void TcpMesh::poll(std::chrono::microseconds time) {
   }
   unfinished_.erase(unfinished_.begin(),
                     unfinished_.begin() + static_cast<std::ptrdiff_t>(unfinished));
+}
+
+// Since the last wait: whatever other calls have moved meanwhile ends this one, too.
+void TcpMesh::wait_for_any(std::chrono::microseconds time) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + time;
+  for (auto left = time; left.count() >= 0;
+       left = std::chrono::floor<std::chrono::microseconds>(end - Clock::now())) {
+    const bool is_over = is_awake_ || changes() != changes_seen_;
+    poll(is_over ? left.zero() : left);
+    if (is_over || is_awake_ || changes() != changes_seen_) break;
+  }
+  is_awake_ = false;
+  changes_seen_ = changes();
+}
+
+void TcpMesh::wake() noexcept { eventfd_write(wake_.get(), 1); }
+
+std::uint64_t TcpMesh::changes() const {
+  std::uint64_t changes = 0;
+  for (const Place& place : places_) {
+    if (!place.peer) continue;
+    for (const TcpLink& link : place.peer->links()) changes += link.changes();
+  }
+  return changes;
 }
 
 void TcpMesh::advance(Watched& watched, std::uint32_t events) {

@@ -1,5 +1,5 @@
 // The links to all peers, watched by one epoll descriptor. Nothing happens in the background: links
-// advance when poll() is called. For one thread.
+// advance when poll() or wait_for_any() is called. For one thread, apart from wake().
 #pragma once
 
 #include <chrono>
@@ -29,6 +29,10 @@ class TcpMesh {
   // longer than `time`.
   void poll(std::chrono::microseconds time);
 
+  // As in transport.h.
+  void wait_for_any(std::chrono::microseconds time);
+  void wake() noexcept;
+
   // Ends all connections.
   void close() noexcept;
 
@@ -43,9 +47,14 @@ class TcpMesh {
     std::vector<Watched> watched;  // epoll has their addresses
   };
 
+  void watch(int descriptor, std::uint32_t events, Watched* watched);
   void advance(Watched& watched, std::uint32_t events);
+  std::uint64_t changes() const;
 
   Descriptor epoll_;
+  Descriptor wake_;  // an eventfd, which epoll watches, too
+  bool is_awake_ = false;
+  std::uint64_t changes_seen_ = 0;    // by wait_for_any()
   std::vector<Place> places_;         // by rank
   std::size_t links_ = 0;             // of all peers
   std::vector<Watched*> unfinished_;  // they may have more to read

@@ -15,8 +15,6 @@ constexpr std::size_t kFirstData = 1;  // and the links for all else
 // More than any program uses: a peer that announces messages of ever new lanes is stopped.
 constexpr std::size_t kLanesMax = 1 << 16;
 
-Lane lane_of(std::uint32_t tag) { return static_cast<Lane>(tag & 0xff); }
-
 // Numbers wrap around, so they are compared by their distance.
 bool is_before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b) < 0; }
 
@@ -30,13 +28,13 @@ TcpPeer::TcpPeer(std::size_t rank, std::string address, std::vector<Channel> cha
 }
 
 TcpLink& TcpPeer::link_of(std::uint32_t tag, std::uint32_t sequence) {
-  if (lane_of(tag) == Lane::presence) return links_[kControl];
+  if (Tag::lane_of(tag) == Lane::presence) return links_[kControl];
   return links_[kFirstData + sequence % (links_.size() - kFirstData)];
 }
 
 // --- Sending ---
 
-void TcpPeer::start(TcpSend& send, Tag tag, std::span<const std::byte> message) {
+void TcpPeer::start(TcpSend& send, Tag tag, const MessageToSend& message) {
   std::erase_if(given_up_sends_, [](const auto& old) { return old->is_done(); });
   send.tag = tag.number();
   LaneState& lane = lanes_[send.tag];
@@ -45,7 +43,7 @@ void TcpPeer::start(TcpSend& send, Tag tag, std::span<const std::byte> message) 
   TcpRecord{.kind = TcpRecord::Kind::data,
             .tag = send.tag,
             .sequence = send.sequence,
-            .bytes = message.size()}
+            .bytes = message.bytes()}
       .write(send.out.header);
   if (is_before(send.sequence, lane.announced)) {
     send_now(send);
@@ -76,15 +74,15 @@ bool TcpPeer::on_ready(const TcpRecord& record) {
 }
 
 void TcpPeer::give_up(std::unique_ptr<TcpSend> send) {
-  const auto message = send->out.payload;
-  send->own.assign(message.begin(), message.end());
-  send->out.payload = send->own;
+  send->own.resize(send->out.payload.bytes());
+  send->out.payload.copy_out(send->own);
+  send->out.payload = std::span<const std::byte>(send->own);
   given_up_sends_.push_back(std::move(send));
 }
 
 // --- Receiving ---
 
-void TcpPeer::start(std::unique_ptr<TcpReceive>& receive, Tag tag, std::span<std::byte> memory) {
+void TcpPeer::start(std::unique_ptr<TcpReceive>& receive, Tag tag, const MessageRoom& memory) {
   const std::uint32_t number = tag.number();
   const auto old = std::ranges::find(given_up_receives_, number,
                                      [](const auto& given_up) { return given_up->tag; });
@@ -99,13 +97,13 @@ void TcpPeer::start(std::unique_ptr<TcpReceive>& receive, Tag tag, std::span<std
   receive->tag = number;
   receive->sequence = lane.next_receive++;
   receive->memory = memory;
-  receive->room = memory.size();
+  receive->room = memory.bytes();
   receive->is_begun = receive->is_done = false;
   lane.receives.push(*receive);
   TcpRecord{.kind = TcpRecord::Kind::ready,
             .tag = number,
             .sequence = receive->sequence,
-            .bytes = memory.size()}
+            .bytes = memory.bytes()}
       .write(receive->ready.header);
   links_[kControl].queue(receive->ready);
   links_[kControl].flush();
@@ -122,9 +120,9 @@ TcpIncoming* TcpPeer::on_data(const TcpRecord& record, const char*& refusal) {
     return nullptr;
   }
   receive->is_begun = true;
-  if (receive->memory.size() < record.bytes) {  // its receiver is gone
+  if (receive->memory.bytes() < record.bytes) {  // its receiver is gone
     receive->own.resize(record.bytes);
-    receive->memory = receive->own;
+    receive->memory = std::span(receive->own);
   }
   return receive;
 }
@@ -136,21 +134,21 @@ void TcpPeer::give_up(std::unique_ptr<TcpReceive> receive) {
     receive->memory = {};
   } else {
     receive->own.resize(receive->bytes);
-    std::copy_n(receive->memory.begin(), receive->received, receive->own.begin());
-    receive->memory = receive->own;
+    receive->memory.copy_out(std::span(receive->own).first(receive->received));
+    receive->memory = std::span(receive->own);
   }
   given_up_receives_.push_back(std::move(receive));
 }
 
 // The receiver that was given up gets new memory. False: its message does not fit.
-bool TcpPeer::take_over(TcpReceive& old, std::span<std::byte> memory) {
+bool TcpPeer::take_over(TcpReceive& old, const MessageRoom& memory) {
   if (!old.is_begun) {
     old.memory = memory;
-    old.room = std::min(old.room, memory.size());
+    old.room = std::min(old.room, memory.bytes());
     return true;
   }
-  if (old.bytes > memory.size()) return false;
-  std::copy_n(old.memory.begin(), old.received, memory.begin());
+  if (old.bytes > memory.bytes()) return false;
+  memory.copy_in(0, std::span(old.own).first(old.received));
   old.memory = memory;
   old.own = {};
   return true;

@@ -54,13 +54,13 @@ class TcpPeer final : private TcpRecords {
   const std::string& address() const { return address_; }
   std::span<TcpLink> links() { return links_; }
 
-  // Sends the first `bytes` bytes of the memory when the peer has a receiver for it. The memory and
-  // `send` stay where they are until it is done.
-  void start(TcpSend& send, Tag tag, std::span<const std::byte> message);
+  // Sends the message when the peer has a receiver for it. The memory and `send` stay where they
+  // are until it is done.
+  void start(TcpSend& send, Tag tag, const MessageToSend& message);
 
   // Takes the next message of the tag. If a receiver of the tag was given up, `receive` becomes
   // what that one had announced.
-  void start(std::unique_ptr<TcpReceive>& receive, Tag tag, std::span<std::byte> memory);
+  void start(std::unique_ptr<TcpReceive>& receive, Tag tag, const MessageRoom& memory);
 
   // The caller's memory is free afterwards. A message is still sent, from a copy; an announced
   // message is kept for the next receiver of its tag.
@@ -91,7 +91,7 @@ class TcpPeer final : private TcpRecords {
 
   TcpLink& link_of(std::uint32_t tag, std::uint32_t sequence);
   void send_now(TcpSend& send);
-  bool take_over(TcpReceive& old, std::span<std::byte> memory);
+  bool take_over(TcpReceive& old, const MessageRoom& memory);
   [[noreturn]] void fail(const TcpLink& link) const;
 
   const std::size_t rank_;

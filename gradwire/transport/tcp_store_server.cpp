@@ -45,7 +45,7 @@ class Service {
   void run() {
     for (;;) {
       wait();
-      if (polled_[0].revents != 0) return;
+      if (polled_[0].revents != 0) return refuse_all();
       serve_sessions();
       if (polled_[1].revents != 0) admit();
     }
@@ -86,6 +86,12 @@ class Service {
       keys_before = keys_.size();
       std::erase_if(sessions_,
                     [&](TcpStoreSession& session) { return !session.advance(0, keys_); });
+    }
+  }
+
+  void refuse_all() {
+    for (const TcpStoreSession& session : sessions_) {
+      if (!session.is_greeted()) refuse_(session.refusal());
     }
   }
 
@@ -225,7 +231,10 @@ Refusals TcpStoreServer::refusals() const {
   return refusals_;
 }
 
-TcpStoreServer::~TcpStoreServer() {
+TcpStoreServer::~TcpStoreServer() { close(); }
+
+void TcpStoreServer::close() {
+  if (!thread_.joinable()) return;
   eventfd_write(stop_.get(), 1);
   thread_.join();
 }

@@ -31,6 +31,9 @@ class TcpStoreServer {
   // The connections that were dropped before they began as the protocol asks.
   Refusals refusals() const;
 
+  // Ends the thread. Connections that have not begun by then are dropped, and are refusals, too.
+  void close();
+
  private:
   Descriptor listener_;
   Descriptor stop_;  // an eventfd: readable when the thread shall end

@@ -79,10 +79,10 @@ class TcpSender final : public TcpTransfer<Sender, TcpSend> {
   TcpSender(TcpMesh& mesh, TcpPeer& peer, Tag tag, std::span<const std::byte> memory)
       : TcpTransfer(mesh, peer, tag), memory_(memory) {}
 
-  void start(std::size_t bytes) override {
+  void start(std::size_t bytes, MessageToSend::Parts parts) override {
     check_message_bytes(bytes, memory_.size());
     check_start();
-    peer_.start(*message_, tag_, memory_.first(bytes));
+    peer_.start(*message_, tag_, {memory_.first(bytes), parts});
   }
 
  private:
@@ -94,9 +94,9 @@ class TcpReceiver final : public TcpTransfer<Receiver, TcpReceive> {
   TcpReceiver(TcpMesh& mesh, TcpPeer& peer, Tag tag, std::span<std::byte> memory)
       : TcpTransfer(mesh, peer, tag), memory_(memory) {}
 
-  void start() override {
+  void start(MessageRoom::Parts parts) override {
     check_start();
-    peer_.start(message_, tag_, memory_);
+    peer_.start(message_, tag_, {memory_, parts});
   }
 
  private:

@@ -34,6 +34,9 @@ class TcpTransport final : public Transport {
     return make_tcp_receiver(mesh_, mesh_.peer(peer), tag, memory);
   }
 
+  void wait_for_any(std::chrono::microseconds time) override { mesh_.wait_for_any(time); }
+  void wake() noexcept override { mesh_.wake(); }
+
   std::size_t refused_connections() const override { return refused_connections_; }
 
   void allreduce(std::span<float> values) override { ring_allreduce(*this, values); }

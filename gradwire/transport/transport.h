@@ -16,6 +16,7 @@
 #include <string>
 
 #include "gradwire/core/error.h"
+#include "gradwire/transport/scattered.h"
 
 namespace gradwire {
 
@@ -46,14 +47,21 @@ enum class Lane : std::uint8_t {
   hop = 4,        // frames along a ring
 };
 
-// A lane of a group of ranks; group 0 is everybody.
+// A lane of an exchange in a group of ranks. Group 0 is everybody; exchange 0 is for messages that
+// belong to no exchange.
 struct Tag {
+  static constexpr std::uint16_t kExchangeMax = (1 << 12) - 1;
+
   Lane lane = Lane::presence;
   std::uint16_t group = 0;
+  std::uint16_t exchange = 0;  // at most kExchangeMax
 
+  // At most 31 bits; without a group at most 15, which is all that MPI promises.
   constexpr std::uint32_t number() const {
-    return std::uint32_t{group} << 8 | static_cast<std::uint32_t>(lane);
+    return std::uint32_t{group} << 15 | std::uint32_t{exchange} << 3 |
+           static_cast<std::uint32_t>(lane);
   }
+  static constexpr Lane lane_of(std::uint32_t number) { return static_cast<Lane>(number & 7); }
 };
 
 // One message's way between memory and a peer. Destroying it while it is under way gives it up.
@@ -71,15 +79,18 @@ class Transfer {
 
 class Sender : public Transfer {
  public:
-  // Sends the first `bytes` bytes of the memory, which must not change until done.
-  virtual void start(std::size_t bytes) = 0;
+  // Sends the first `bytes` bytes of the memory, and then the parts: memory of the caller that goes
+  // out as it is. None of it may change until done, nor the list of the parts.
+  virtual void start(std::size_t bytes, MessageToSend::Parts parts) = 0;
+  void start(std::size_t bytes) { start(bytes, {}); }
 };
 
 class Receiver : public Transfer {
  public:
-  // Takes the next message. It may be shorter than the memory: what it says of its own length is
-  // the truth, and bytes behind it are left over from before.
-  virtual void start() = 0;
+  // Takes the next message, which fills the memory and then the parts. It may be shorter: what it
+  // says of its own length is the truth, and bytes behind it may be anything.
+  virtual void start(MessageRoom::Parts parts) = 0;
+  void start() { start(MessageRoom::Parts()); }
 };
 
 class Transport {
@@ -99,6 +110,12 @@ class Transport {
                                          std::span<const std::byte> memory) = 0;
   virtual std::unique_ptr<Receiver> receiver(std::size_t peer, Tag tag,
                                              std::span<std::byte> memory) = 0;
+
+  // Waits until a transfer has come further since the last wait, or wake() is called, but not
+  // longer than that. Whose transfer it was is for the caller to find out.
+  virtual void wait_for_any(std::chrono::microseconds time) = 0;
+  // Ends the wait of another thread, or the next one. The only function for other threads.
+  virtual void wake() noexcept = 0;
 
   // How many connections were refused while the ranks came together: strangers, and ranks of other
   // runs.

@@ -1,5 +1,6 @@
 #include "gradwire/wire/frame.h"
 
+#define XXH_STATIC_LINKING_ONLY  // for the size of its state
 #if defined(__x86_64__)
 #include <xxh_x86dispatch.h>  // the same checksum, by the widest vectors that the machine has
 #else
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <new>
 #include <string>
 
 #include "gradwire/core/bytes.h"
@@ -47,6 +49,15 @@ static_assert(kChecksumAt + sizeof(std::uint64_t) == kFrameHeaderBytes);
 std::uint64_t frame_checksum(std::span<const std::byte> header,
                              std::span<const std::byte> payload) {
   return checksum(payload, checksum(header.first(kChecksumAt)));
+}
+
+DecodeError damaged() { return {"damaged frame: its checksum does not match", kChecksumAt}; }
+
+XXH3_state_t* xxh_state(std::byte* state) {
+  return std::launder(reinterpret_cast<XXH3_state_t*>(state));
+}
+const XXH3_state_t* xxh_state(const std::byte* state) {
+  return std::launder(reinterpret_cast<const XXH3_state_t*>(state));
 }
 
 bool range_overflows(std::uint64_t first, std::uint64_t count) {
@@ -111,11 +122,17 @@ const char* name(Direction direction) {
 
 void write_frame_header(const FrameHeader& header, std::span<const std::byte> payload,
                         std::span<std::byte> out) {
+  write_frame_fields(header, payload.size(), out);
+  store_le(out, kChecksumAt, frame_checksum(out, payload));
+}
+
+void write_frame_fields(const FrameHeader& header, std::size_t payload_bytes,
+                        std::span<std::byte> out) {
   if (out.size() < kFrameHeaderBytes) {
     throw Error("a frame's header needs " + std::to_string(kFrameHeaderBytes) +
                 " bytes, and there is room for " + std::to_string(out.size()));
   }
-  if (header.repeat && !payload.empty()) throw Error("a frame that repeats has no payload");
+  if (header.repeat && payload_bytes > 0) throw Error("a frame that repeats has no payload");
   if (range_overflows(header.first_element, header.element_count)) {
     throw Error("a frame cannot be about " + std::to_string(header.element_count) +
                 " elements from element " + std::to_string(header.first_element));
@@ -134,11 +151,10 @@ void write_frame_header(const FrameHeader& header, std::span<const std::byte> pa
   store_le(out, kFingerprintAt, header.codec_fingerprint);
   store_le(out, kFirstElementAt, header.first_element);
   store_le(out, kElementCountAt, header.element_count);
-  store_le(out, kPayloadBytesAt, std::uint64_t{payload.size()});
-  store_le(out, kChecksumAt, frame_checksum(out, payload));
+  store_le(out, kPayloadBytesAt, std::uint64_t{payload_bytes});
 }
 
-Decoded<Frame> parse_frame(std::span<const std::byte> bytes) {
+Decoded<FrameFields> parse_frame_fields(std::span<const std::byte> bytes) {
   if (bytes.size() < kFrameHeaderBytes) {
     return Unexpected{DecodeError{"the bytes end within a frame's header", bytes.size()}};
   }
@@ -153,16 +169,41 @@ Decoded<Frame> parse_frame(std::span<const std::byte> bytes) {
   if (header.repeat && payload_bytes != 0) {
     return Unexpected{DecodeError{"repeat frame with a payload", kPayloadBytesAt}};
   }
-  if (payload_bytes > bytes.size() - kFrameHeaderBytes) {
+  return FrameFields{header, payload_bytes};
+}
+
+Decoded<Frame> parse_frame(std::span<const std::byte> bytes) {
+  const Decoded<FrameFields> fields = parse_frame_fields(bytes);
+  if (!fields) return Unexpected{fields.error()};
+  if (fields->payload_bytes > bytes.size() - kFrameHeaderBytes) {
     return Unexpected{DecodeError{"the bytes end within a frame's payload", bytes.size()}};
   }
   const std::span<const std::byte> payload =
-      bytes.subspan(kFrameHeaderBytes, static_cast<std::size_t>(payload_bytes));
+      bytes.subspan(kFrameHeaderBytes, static_cast<std::size_t>(fields->payload_bytes));
   const auto claimed_checksum = load_le<std::uint64_t>(bytes, kChecksumAt);
-  if (claimed_checksum != frame_checksum(bytes, payload)) {
-    return Unexpected{DecodeError{"damaged frame: its checksum does not match", kChecksumAt}};
-  }
-  return Frame{header, payload, claimed_checksum};
+  if (claimed_checksum != frame_checksum(bytes, payload)) return Unexpected{damaged()};
+  return Frame{fields->header, payload, claimed_checksum};
+}
+
+FrameChecksum::FrameChecksum(std::span<const std::byte> header) {
+  static_assert(sizeof(XXH3_state_t) == sizeof state_ && alignof(XXH3_state_t) <= 64);
+  auto* const state = ::new (state_) XXH3_state_t;
+  XXH3_INITSTATE(state);
+  XXH3_64bits_reset_withSeed(state, checksum(header.first(kChecksumAt)));
+}
+
+void FrameChecksum::add(std::span<const std::byte> payload_part) {
+  XXH3_64bits_update(xxh_state(state_), payload_part.data(), payload_part.size());
+}
+
+void FrameChecksum::write(std::span<std::byte> header) const {
+  store_le(header, kChecksumAt, std::uint64_t{XXH3_64bits_digest(xxh_state(state_))});
+}
+
+Decoded<void> FrameChecksum::check(std::span<const std::byte> header) const {
+  const std::uint64_t found = XXH3_64bits_digest(xxh_state(state_));
+  if (load_le<std::uint64_t>(header, kChecksumAt) != found) return Unexpected{damaged()};
+  return {};
 }
 
 Decoded<void> verify(const FrameHeader& header, const FrameExpectation& expected) {

@@ -62,6 +62,38 @@ void write_frame_header(const FrameHeader& header, std::span<const std::byte> pa
 // The frame at the front of `bytes`; others may follow it.
 Decoded<Frame> parse_frame(std::span<const std::byte> bytes);
 
+// --- Frames in several parts ---
+//
+// For payloads that are made, or are looked at, part by part while each part is in the cache: first
+// the fields of the header, then a checksum that takes the parts in their order.
+
+// Writes the header, apart from its checksum.
+void write_frame_fields(const FrameHeader& header, std::size_t payload_bytes,
+                        std::span<std::byte> out);
+
+struct FrameFields {
+  FrameHeader header;
+  std::uint64_t payload_bytes = 0;
+};
+// Refuses what parse_frame refuses, apart from a payload that is missing or damaged.
+Decoded<FrameFields> parse_frame_fields(std::span<const std::byte> bytes);
+
+class FrameChecksum {
+ public:
+  // The fields of the header are there.
+  explicit FrameChecksum(std::span<const std::byte> header);
+
+  void add(std::span<const std::byte> payload_part);
+
+  // After the last part.
+  void write(std::span<std::byte> header) const;
+  Decoded<void> check(std::span<const std::byte> header) const;
+
+ private:
+  static constexpr std::size_t kStateBytes = 576;
+  alignas(64) std::byte state_[kStateBytes];
+};
+
 // The header fields that a receiver expects. Fields that are not set are not compared.
 struct FrameExpectation {
   std::optional<std::uint64_t> run = {};

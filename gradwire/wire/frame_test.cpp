@@ -258,5 +258,30 @@ TEST(Frame, WorkedExampleOfTheSpecification) {
             "0000803f000020c0");
 }
 
+TEST(Frame, PartsGiveTheSameFrameAsTheWhole) {
+  for (const std::size_t bytes : {0u, 1u, 240u, 5000u, 300'000u}) {
+    const auto payload = some_payload(bytes);
+    const auto whole = frame_bytes(some_header(), payload);
+    for (const std::size_t cut : {std::size_t{0}, bytes / 3, bytes}) {
+      std::vector<std::byte> header(kFrameHeaderBytes);
+      write_frame_fields(some_header(), bytes, header);
+      FrameChecksum sum(header);
+      sum.add(std::span(payload).first(cut));
+      sum.add(std::span(payload).subspan(cut));
+      sum.write(header);
+      EXPECT_TRUE(std::equal(header.begin(), header.end(), whole.begin())) << bytes;
+      EXPECT_TRUE(sum.check(header));
+      const Decoded<FrameFields> fields = parse_frame_fields(header);
+      ASSERT_TRUE(fields);
+      EXPECT_EQ(fields->header, some_header());
+      EXPECT_EQ(fields->payload_bytes, bytes);
+      if (bytes == 0) continue;
+      FrameChecksum damaged(header);
+      damaged.add(std::span(payload).first(bytes - 1));
+      EXPECT_FALSE(damaged.check(header));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gradwire

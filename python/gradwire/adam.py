@@ -26,7 +26,7 @@ _MIRRORED = {"exp_avg": "first moment", "exp_avg_sq": "second moment"}
 _REFUSED = ("amsgrad", "maximize", "capturable", "differentiable", "fused")
 
 
-def check_optimizer(spec: str, optimizer: Optional[torch.optim.Optimizer], scaler: Any) -> None:
+def check_optimizer(spec: str, optimizer: Optional[torch.optim.Optimizer]) -> None:
     if optimizer is None:
         raise Error(f"{spec} takes the place of AdamW: pass optimizer=torch.optim.AdamW(...)")
     if not isinstance(optimizer, torch.optim.AdamW):
@@ -37,16 +37,12 @@ def check_optimizer(spec: str, optimizer: Optional[torch.optim.Optimizer], scale
     for option in _REFUSED:
         if any(group.get(option) for group in optimizer.param_groups):
             raise Error(f"{spec} has no {option}=True: leave this option of AdamW out")
-    if scaler is not None:
-        raise Error(
-            f"{spec} gives updates, which a GradScaler would divide by its scale: use autocast with "
-            "bfloat16, which needs no scaler"
-        )
 
 
 class AdamUpdates:
     """The updates of one model, from the exchange to the optimizer's step. ``memories`` and ``steps``
-    give those of the method."""
+    give those of the method, and ``scale`` that of its gradients: moments are scaled as they are,
+    updates are not. What a GradScaler does to ``p.grad`` does not reach the updates."""
 
     def __init__(
         self,
@@ -55,12 +51,14 @@ class AdamUpdates:
         by_parameter: Names,
         memories: Callable[[], Dict[str, Dict[str, torch.Tensor]]],
         steps: Callable[[], int],
+        scale: Callable[[], float],
     ) -> None:
         self._spec = spec
         self._optimizer = optimizer
         self._names = by_parameter
         self._memories = memories
         self._steps = steps
+        self._scale = scale
         self._updates: Dict[torch.Tensor, torch.Tensor] = {}
         self._is_active = True
         self._settings = {
@@ -162,7 +160,7 @@ class AdamUpdates:
 
     def _mirror(self) -> None:
         """The optimizer has the method's moments, as if it had made them."""
-        memories, steps = self._memories(), float(self._steps())
+        memories, steps, scale = self._memories(), float(self._steps()), self._scale()
         for parameter, name in self._names.items():
             moments = memories.get(name, {})
             if not all(memory in moments for memory in _MIRRORED.values()):
@@ -171,6 +169,7 @@ class AdamUpdates:
             for key, memory in _MIRRORED.items():
                 state[key] = torch.empty_like(parameter, requires_grad=False)
                 state[key].as_strided((parameter.numel(),), (1,)).copy_(moments[memory])
+                state[key] /= scale if key == "exp_avg" else scale**2
             self._optimizer.state[parameter] = state
 
     def _forget(self) -> None:

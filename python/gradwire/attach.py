@@ -5,15 +5,28 @@ from typing import Any, Optional, Union
 
 import torch
 
+from . import _native
+from .checks import check_spec
 from .ddp import DdpHook
 from .errors import Error
 from .hook import Hook
 from .hosts import HostsOption
+from .local import LocalSteps
 from .participant import Options
-from .recognition import ddp_of, sharded_of
+from .recognition import ddp_of, plain_of, sharded_of
 from .security import Security
 from .sharded import ShardedHook
 from .tensorboard import Place
+
+#: Arguments that methods do not take where ranks take steps of their own.
+_NOT_WITH_LOCAL_STEPS = {
+    "replicate": "{spec} takes plain models, not those of fully_shard: leave replicate= out",
+    "hosts": "{spec} takes no hosts=: every rank takes steps of its own",
+    "scaler": (
+        "{spec} needs a step of every rank, and a GradScaler leaves steps out on some ranks: use "
+        "autocast with bfloat16, which needs no scaler"
+    ),
+}
 
 
 def attach(
@@ -36,7 +49,7 @@ def attach(
     tls_cert: Optional[Union[str, "os.PathLike[str]"]] = None,
     tls_key: Optional[Union[str, "os.PathLike[str]"]] = None,
     tls_ca: Optional[Union[str, "os.PathLike[str]"]] = None,
-) -> "Hook":
+) -> Union[Hook, LocalSteps]:
     """Averages the gradients of a model with the method that ``spec`` names, from now on.
 
     All ranks of the model's process group call it at the same point, after the model was wrapped and
@@ -44,14 +57,16 @@ def attach(
     the first hook.
 
     Args:
-        model: a ``DistributedDataParallel``, or a model that ``fully_shard`` (FSDP2) was applied to.
+        model: a ``DistributedDataParallel``, or a model that ``fully_shard`` (FSDP2) was applied to;
+            for ``local(...)`` the plain model, which is not wrapped. Its ranks are those of the
+            default process group.
         spec: a method or a codec, such as ``"ef(topk(1%) | natural)"``; see ``gradwire methods``.
         replicate: for ``fully_shard``: the mesh or process group of the ranks on all hosts that hold
             the same shard of the model.
         hosts: for DDP with several ranks on a host, which then average among themselves first:
             ``"auto"``, the number of hosts, or a list with the host of each rank.
         optimizer: the optimizer of the model. Memories then follow its learning rates, and methods
-            that do not fit the optimizer are refused or warned about.
+            that do not fit the optimizer are refused or warned about. ``local(...)`` needs it.
         scaler: the ``GradScaler`` in use, if there is one. Memories are rescaled with it.
         topology: the route of messages: auto, scatter, gather, ring or server.
         seed: the seed of all random numbers; the same on all ranks.
@@ -87,6 +102,12 @@ def attach(
         tensorboard,
         Security(secret, tls_cert, tls_key, tls_ca),
     )
+    check_spec(spec)
+    if _native.gives_model(spec):
+        for name, value in (("replicate", replicate), ("hosts", hosts), ("scaler", scaler)):
+            if value is not None:
+                raise Error(_NOT_WITH_LOCAL_STEPS[name].format(spec=spec))
+        return LocalSteps(plain_of(model, spec), spec, optimizer=optimizer, options=options)
     if replicate is not None:
         if hosts is not None:
             raise Error("hosts= is for DDP: a model of fully_shard takes replicate= alone")

@@ -72,7 +72,12 @@ class DdpHook(Hook):
         self._updates: Optional[AdamUpdates] = None
         if self._traits["owns_moments"] and optimizer is not None:
             self._updates = AdamUpdates(
-                self.spec, optimizer, by_parameter, self.memories, self._adam_steps
+                self.spec,
+                optimizer,
+                by_parameter,
+                self.memories,
+                self._adam_steps,
+                lambda: self._scale or 1.0,
             )
             self._averaging.moments = self._updates.moments
 
@@ -86,7 +91,7 @@ class DdpHook(Hook):
         slot.hook = self
         self._start()
 
-    def _check_takes_moments(self, optimizer: Any, scaler: Any) -> None:
+    def _check_takes_moments(self, optimizer: Any) -> None:
         if self._host is not None:
             raise Error(f"{self._given_spec} does not work with hosts=: attach without it")
         if self._watches_use:
@@ -94,7 +99,7 @@ class DdpHook(Hook):
                 f"{self._given_spec} cannot tell unused parameters from others: wrap the model with "
                 "find_unused_parameters=False"
             )
-        check_optimizer(self.spec, optimizer, scaler)
+        check_optimizer(self.spec, optimizer)
 
     def _adam_steps(self) -> int:
         return self.step - int(self.stats()["poisoned"])

@@ -42,7 +42,7 @@ class Hook(Participant):
             options = options._replace(record=None, tensorboard=None)  # those of the first part
         super().__init__(spec, shapes, options)
         if self._traits["owns_moments"]:
-            self._check_takes_moments(optimizer, scaler)
+            self._check_takes_moments(optimizer)
         else:
             _check_optimizer_fits(self._traits, optimizer)
         if place[1] > 1:
@@ -72,7 +72,7 @@ class Hook(Participant):
         self._worker = Worker("gradwire")
         guard_interrupts()
 
-    def _check_takes_moments(self, optimizer: Any, scaler: Any) -> None:
+    def _check_takes_moments(self, optimizer: Any) -> None:
         """Raises where updates cannot take the place of gradients."""
         raise Error(f"{self.spec} gives updates, and works with DistributedDataParallel only")
 

@@ -73,11 +73,12 @@ class LazyStep(Participant):
             security=Security(secret, tls_cert, tls_key, tls_ca),
         )
         super().__init__(spec, shapes, options)
-        if not self._traits["needs_parameters"] or self._traits["owns_moments"]:
+        is_lazy = self._traits["needs_parameters"] and not self._traits["gives_model"]
+        if not is_lazy or self._traits["owns_moments"]:
             raise Error(f"{self.spec} does not need closures: take gradwire.attach")
         _check_optimizer(spec, optimizer, list(parameters.values()))
         self._meet(group, shapes)
-        _broadcast(model, group, self._meeting)
+        broadcast_model(model, group, self._meeting)
         self._connect(model)
         self._averager.make(shapes)
         self._model = model
@@ -231,7 +232,7 @@ def _copy(sources: List[torch.Tensor], targets: List[torch.Tensor]) -> None:
         target.copy_(source)
 
 
-def _broadcast(model: torch.nn.Module, group: Any, meeting: Meeting) -> None:
+def broadcast_model(model: torch.nn.Module, group: Any, meeting: Meeting) -> None:
     """All ranks begin as rank 0."""
     if meeting.size == 1:
         return

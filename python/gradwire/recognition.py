@@ -26,6 +26,19 @@ def ddp_of(model: Any) -> DistributedDataParallel:
     return inner
 
 
+def plain_of(model: Any, spec: str) -> torch.nn.Module:
+    """A model that nothing averages yet, also inside ``torch.compile(model)``. Raises for others."""
+    inner = getattr(model, "_orig_mod", model)
+    if isinstance(inner, (DistributedDataParallel, DataParallel)) or _has_class(inner, "FSDPModule"):
+        raise Error(
+            f"{spec} lets every rank take optimizer steps of its own, and {type(inner).__name__} "
+            "averages the gradients of each step: give attach the model that is not wrapped"
+        )
+    if not isinstance(inner, torch.nn.Module):
+        raise Error(f"attach takes a torch.nn.Module, not a {type(inner).__name__}")
+    return inner
+
+
 def sharded_of(model: Any) -> torch.nn.Module:
     """The model of ``fully_shard``, also inside ``torch.compile(model)``. Raises for everything else,
     with advice."""

@@ -14,6 +14,7 @@
 #include "gradwire/transport/in_process.h"
 #include "python/native/averager.h"
 #include "python/native/bindings.h"
+#include "python/native/options.h"
 #include "python/native/state_bytes.h"
 
 namespace gradwire::python {
@@ -77,7 +78,7 @@ class BoundAverager {
 
   void begin(std::uint64_t step, double learning_rate, std::vector<double> learning_rates,
              const std::vector<Floats>& parameters, StepInput::GradientAt gradient_at,
-             std::optional<double> moved_squared) {
+             std::optional<double> moved_squared, bool is_last) {
     input.learning_rates = std::move(learning_rates);
     input.parameters.clear();
     for (const Floats& floats : parameters) input.parameters.push_back(span_of(floats));
@@ -86,7 +87,8 @@ class BoundAverager {
                         .learning_rate = learning_rate,
                         .learning_rates = input.learning_rates,
                         .parameters = input.parameters,
-                        .moved_squared = moved_squared};
+                        .moved_squared = moved_squared,
+                        .is_last = is_last};
     if (input.gradient_at) {
       context.gradient_at = [this](auto at, const TakeGradient& take) {
         input.find_gradient(at, take);
@@ -156,24 +158,10 @@ py::dict probe(const std::string& spec, const NamedShapes& shapes, const std::st
   dict["owns_moments"] = traits.owns_moments;
   dict["needs_whole_gradient"] = traits.needs_whole_gradient;
   dict["needs_parameters"] = traits.needs_parameters;
+  dict["gives_model"] = traits.output == MethodTraits::Output::model;
+  dict["gain"] = traits.gain;
   dict["is_biased"] = parsed.up && is_biased(*parsed.up);
   return dict;
-}
-
-// The secret comes as bytes or as a file.
-SecurityOptions security_of(const py::kwargs& given) {
-  const auto file = [&](const char* name) {
-    return given.contains(name) ? given[name].cast<std::string>() : std::string();
-  };
-  SecurityOptions security{.secret_file = file("secret_file"),
-                           .certificate_file = file("tls_cert"),
-                           .key_file = file("tls_key"),
-                           .authority_file = file("tls_ca")};
-  if (given.contains("secret")) {
-    const auto bytes = given["secret"].cast<std::string_view>();
-    security.secret = Secret(std::as_bytes(std::span(bytes)));
-  }
-  return security;
 }
 
 Averager::Options options_of(const py::kwargs& given) {
@@ -207,6 +195,10 @@ Averager::Options options_of(const py::kwargs& given) {
 
 void bind_averager(py::module_& module) {
   module.def("probe", &probe, py::arg("spec"), py::arg("tensors"), py::arg("topology"));
+  // Whether workers take steps of their own with this method.
+  module.def("gives_model", [](const std::string& spec) {
+    return parse_method(spec).traits.output == MethodTraits::Output::model;
+  });
   py::class_<BoundAverager>(module, "Averager")
       .def(py::init([](const py::kwargs& given) {
         const Averager::Options options = options_of(given);
@@ -234,7 +226,17 @@ void bind_averager(py::module_& module) {
       .def("begin", &BoundAverager::begin, py::arg("step"), py::arg("learning_rate"),
            py::arg("learning_rates") = std::vector<double>(),
            py::arg("parameters") = std::vector<Floats>(), py::arg("gradient_at") = py::none(),
-           py::arg("moved_squared") = py::none())
+           py::arg("moved_squared") = py::none(), py::arg("is_last") = false)
+      .def("takes_parameters",
+           [](BoundAverager& self, std::uint64_t step) {
+             return self.averager.method().input(step) == Method::Input::parameters;
+           })
+      .def("model",  // nothing while the parameters are the same on all ranks
+           [](BoundAverager& self, std::size_t tensor) -> std::optional<Floats> {
+             const auto values = self.averager.method().model(tensor);
+             if (values.empty()) return std::nullopt;
+             return Floats(reinterpret_cast<std::uintptr_t>(values.data()), values.size());
+           })
       .def(
           "submit",  // consecutive tensors
           [](BoundAverager& self, std::size_t first, const std::vector<Floats>& gradients) {

@@ -74,6 +74,15 @@ def make_sharded(spec, hosts, policy=None, replicate="mesh", momentum=0.9, **opt
     return model, optimizer, hook
 
 
+def replicated_train(spec, steps=8):
+    """The same model with DDP: the losses of this rank."""
+    torch.manual_seed(1)
+    model = nn.parallel.DistributedDataParallel(Blocks())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    gradwire.attach(model, spec, optimizer=optimizer)
+    return [sharded_step(model, optimizer, step) for step in range(steps)]
+
+
 def sharded_step(model, optimizer, step, passes=1, set_up=None, **forward):
     losses = []
     for part in range(passes):

@@ -80,6 +80,13 @@ class Sharded(Case):
         self.assertLess(last[1], first)
         self.assertLess(abs(last[0] - last[1]), 0.1 * first)
 
+    def test_with_one_rank_on_a_host_a_memory_works_as_with_ddp(self):
+        sharded = results("sharded_train", 4, spec="ef(topk(5%))", hosts=4, steps=40)
+        replicated = results("replicated_train", 4, spec="ef(topk(5%))", steps=40)
+        for ours, ddp in zip(sharded, replicated):
+            for a, b in zip(ours["losses"], ddp):
+                self.assertAlmostEqual(a, b, delta=1e-4)
+
     def test_hosts_with_one_rank_and_one_host(self):
         for hosts in (1, 4):
             with self.subTest(hosts=hosts):

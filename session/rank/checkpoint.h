@@ -4,8 +4,9 @@
 //   the files of the trainee
 //   the manifest             see record/checkpoint_directory.h
 //
-// There is no state of random generators: random numbers are functions of the step. All ranks call
-// the same functions at the same step.
+// Every host may have a disk of its own: then each holds the files of its ranks, and all files that
+// ranks share. There is no state of random generators: random numbers are functions of the step. All
+// ranks call the same functions at the same step.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +26,7 @@ struct CheckpointOptions {
   std::filesystem::path directory = {};
   record::Json configuration = {};  // a resumed run must have the same
   std::size_t kept = 2;             // the newest ones, and the best one beside them
+  bool leads_disk = false;          // this rank writes what ranks share, for its disk (disk.h)
 };
 
 // The state of a session beside that of the trainee and of the method.
@@ -39,9 +41,9 @@ struct Progress {
 void save_checkpoint(Communicator& communicator, const CheckpointOptions& options,
                      const Method& method, Trainee& trainee, const Progress& progress);
 
-// Loads the newest complete checkpoint. Returns nothing if there is none. Throws FileError if it is
-// damaged or has another configuration; the message lists the differences. Throws Error if it has
-// more steps than `steps`.
+// Loads the newest checkpoint that is complete on the disks of all ranks. Returns nothing if no rank
+// has one. Throws FileError if it is damaged or has another configuration; the message lists the
+// differences. Throws Error if it has more steps than `steps`, or if no checkpoint is on all disks.
 std::optional<Progress> load_checkpoint(Communicator& communicator,
                                         const CheckpointOptions& options, std::uint64_t steps,
                                         Method& method, Trainee& trainee);

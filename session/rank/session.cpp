@@ -10,6 +10,7 @@
 #include "record/checkpoint_directory.h"
 #include "record/step_log.h"
 #include "session/rank/checkpoint.h"
+#include "session/rank/disk.h"
 
 namespace gradwire::session {
 namespace {
@@ -57,6 +58,7 @@ class Session {
     met_at_ = progress_.step;
     check_same("what they begin with");
     if (is_first() && options_.on_ready) options_.on_ready(resumed_from_);
+    prepare_disk();
     if (is_first()) log_.open(options_.directory / record::kStepsFile, resumed_from_);
     last_meeting_ = Clock::now();
     while (progress_.step < options_.steps && !is_stopped_) {
@@ -77,6 +79,16 @@ class Session {
  private:
   bool is_first() const { return communicator_.rank() == 0; }
 
+  // A disk that rank 0 does not see may hold checkpoints of an earlier run, or newer ones than all
+  // ranks have.
+  void prepare_disk() {
+    checkpoints_.leads_disk = leads_disk(communicator_, options_.directory);
+    if (checkpoints_.leads_disk) {
+      record::remove_checkpoints_after(checkpoints_.directory, resumed_from_);
+    }
+    communicator_.barrier();
+  }
+
   void check_same(const std::string& what) {
     const std::array<std::uint64_t, 2> facts = {trainee_.hash(), progress_.step};
     check_same_on_all_ranks(communicator_, checksum(std::as_bytes(std::span(facts))), what);
@@ -86,7 +98,7 @@ class Session {
     const std::uint64_t step = progress_.step;
     const bool evaluates =
         step == options_.steps || (options_.is_evaluated && options_.is_evaluated(step));
-    const bool saves = is_due(step, options_.checkpoint_every);
+    const bool saves = is_due(method_.traits(), step, options_.checkpoint_every);
     if (!evaluates && !saves && step < next_meeting_) return;
     const double seconds = std::chrono::duration<double>(Clock::now() - last_meeting_).count();
     const std::string what = "the model after step " + std::to_string(step);
@@ -136,9 +148,11 @@ class Session {
                   .steps = recent};
     for (; counted_ < steps.size(); ++counted_) {
       bytes_up_ += steps[counted_].traffic.bytes_sent;
+      quiet_steps_ += steps[counted_].traffic.bytes_sent == 0 ? 1 : 0;
       if (counted_ >= resumed_from_) add_line(steps[counted_], report.notes);
     }
     report.bytes_up = bytes_up_;
+    report.quiet_steps = quiet_steps_;
     options_.on_report(report);
   }
 
@@ -146,7 +160,7 @@ class Session {
   Method& method_;
   Trainee& trainee_;
   const RunOptions& options_;
-  const CheckpointOptions checkpoints_;
+  CheckpointOptions checkpoints_;
   record::StepLog log_;
   Progress progress_;
   std::uint64_t resumed_from_ = 0;
@@ -155,6 +169,7 @@ class Session {
   std::uint64_t met_at_ = 0;        // at which step
   Clock::time_point last_meeting_;
   std::uint64_t bytes_up_ = 0;  // of the steps that were counted
+  std::uint64_t quiet_steps_ = 0;
   std::size_t counted_ = 0;
 };
 

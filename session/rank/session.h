@@ -32,6 +32,7 @@ struct Report {
   std::optional<double> loss = {};  // the mean since the last report, where it is known
   record::Metrics metrics = {};     // of the last evaluation
   std::uint64_t bytes_up = 0;       // since the beginning of the run, the mean over the workers
+  std::uint64_t quiet_steps = 0;   // those of them in which no worker sent anything
   double steps_per_second = 0;      // since the last report
   double seconds_left = 0;
   std::vector<std::string> notes = {};             // of the method, since the last report
@@ -81,6 +82,11 @@ RunResult run_session(Communicator& communicator, Method& method, Trainee& train
 // Whether `step` is a multiple of `every`. False if `every` is 0.
 inline bool is_due(std::uint64_t step, std::uint64_t every) {
   return every > 0 && step % every == 0;
+}
+// The same where ranks differ between exchanges: what falls due waits for the end of the round.
+inline bool is_due(const MethodTraits& traits, std::uint64_t step, std::uint64_t every) {
+  if (step <= traits.after || traits.every == 1) return is_due(step, every);
+  return every > 0 && traits.is_round_end(step) && step / every > (step - traits.every) / every;
 }
 
 }  // namespace gradwire::session

@@ -52,8 +52,8 @@ class Walker final : public Trainee {
     return metrics.accuracy > than.accuracy;
   }
 
-  record::Json save(const std::filesystem::path& directory) override {
-    if (rank_ == 0) {
+  record::Json save(const std::filesystem::path& directory, bool leads_disk) override {
+    if (leads_disk) {
       std::ofstream file(directory / "x", std::ios::binary);
       file.write(reinterpret_cast<const char*>(x_.data()), sizeof(float) * kElements);
     }
@@ -163,6 +163,63 @@ TEST(SessionThreads, NewestCheckpointsAndTheBestOneStay) {
         walker.accuracies = {0.1, 0.5, 0.2, 0.5, 0.3};
       });
   EXPECT_EQ(checkpoints_in(directory), (std::vector<std::uint64_t>{4, 8, 10}));
+}
+
+// Two ranks, each with a disk of its own.
+Outcome run_apart(const RunOptions& options, const TestDirectory& directory) {
+  Outcome outcome;
+  run_communicators(2, [&](Communicator& communicator) {
+    RunOptions own = options;
+    own.directory = directory / ("disk" + std::to_string(communicator.rank()));
+    Walker walker(communicator);
+    const auto method =
+        make_method(communicator, {{.name = "x", .shape = {kElements}}}, "ef(topk(10%))", {});
+    RunResult result = run_session(communicator, *method, walker, own);
+    if (communicator.rank() == 0)
+      outcome = {std::move(result), walker.hash(), walker.loaded_step, {}};
+  });
+  return outcome;
+}
+
+std::vector<std::uint64_t> steps_on_disk(const TestDirectory& directory, const char* disk) {
+  std::vector<std::uint64_t> steps;
+  for (const auto& each : record::whole_checkpoints(directory / disk / record::kCheckpoints)) {
+    steps.push_back(each.step);
+  }
+  return steps;
+}
+
+using Steps = std::vector<std::uint64_t>;
+
+TEST(SessionThreads, EveryDiskHasItsCheckpointsAndLosesOldOnes) {
+  const TestDirectory directory;
+  for (const char* disk : {"disk0", "disk1"}) std::filesystem::create_directory(directory / disk);
+  run_apart({.steps = 10, .checkpoint_every = 2}, directory);
+  EXPECT_EQ(steps_on_disk(directory, "disk0"), (Steps{8, 10}));
+  EXPECT_EQ(steps_on_disk(directory, "disk1"), (Steps{8, 10}));
+}
+
+TEST(SessionThreads, ResumptionTakesTheNewestStepOfAllDisks) {
+  const TestDirectory directory;
+  for (const char* disk : {"disk0", "disk1"}) std::filesystem::create_directory(directory / disk);
+  const Outcome straight = run_apart({.steps = 14}, directory);
+  run_apart({.steps = 10, .checkpoint_every = 2}, directory);
+  std::filesystem::remove_all(directory / "disk1" / record::kCheckpoints / "step-10");
+  const Outcome rest = run_apart({.steps = 14, .resume = true}, directory);
+  EXPECT_EQ(rest.loaded_step, 8u);
+  EXPECT_EQ(rest.hash, straight.hash);
+  EXPECT_EQ(steps_on_disk(directory, "disk0"), Steps{8}) << "step 10 was not on all disks";
+}
+
+TEST(SessionThreads, DisksWithoutACommonCheckpointAreNamed) {
+  const TestDirectory directory;
+  for (const char* disk : {"disk0", "disk1"}) std::filesystem::create_directory(directory / disk);
+  run_apart({.steps = 10, .checkpoint_every = 5}, directory);
+  std::filesystem::remove_all(directory / "disk1" / record::kCheckpoints);
+  const std::string message =
+      message_of<Error>([&] { run_apart({.steps = 12, .resume = true}, directory); });
+  EXPECT_NE(message.find("rank 0 has step 10, rank 1 has none"), std::string::npos) << message;
+  EXPECT_NE(message.find("disk"), std::string::npos) << "the directory is named: " << message;
 }
 
 // What is best is known to the run that goes on.

@@ -43,9 +43,9 @@ class Trainee {
   // Whether a checkpoint with these metrics is kept instead of the best one so far.
   virtual bool is_better(const record::Metrics& metrics, const record::Metrics& than) const = 0;
 
-  // Writes this rank's files of a checkpoint. Returns fields for the manifest: those of rank 0 are
-  // written. Throws FileError.
-  virtual record::Json save(const std::filesystem::path& directory) = 0;
+  // Writes this rank's files of a checkpoint, and those that ranks share if it leads its disk.
+  // Returns fields for the manifest: those of rank 0 are written. Throws FileError.
+  virtual record::Json save(const std::filesystem::path& directory, bool leads_disk) = 0;
   // Reads a checkpoint of `step` steps; the manifest has the fields that save() returned. Throws
   // FileError for a damaged one.
   virtual void load(const std::filesystem::path& directory, std::uint64_t step,

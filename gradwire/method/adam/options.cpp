@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "gradwire/codec/spec.h"
+#include "gradwire/method/dense_phase.h"
 #include "gradwire/method/registry.h"
 #include "gradwire/method/scaling.h"
 
@@ -12,19 +13,6 @@ namespace gradwire {
 namespace {
 
 constexpr double kStepsMax = 0x1p40;
-constexpr std::size_t kUsualElements = std::size_t{1} << 20;
-
-bool is_unbiased(const Codec& codec) {
-  return codec.guarantee(kUsualElements).kind == Guarantee::Kind::unbiased;
-}
-
-// A pipe of codecs, or else a method.
-bool is_codec(const SpecArgument& argument) {
-  const std::vector<std::string> codecs = codec_stage_names();
-  return std::ranges::any_of(argument.stages, [&](const SpecStage& stage) {
-    return std::ranges::find(codecs, stage.name) != codecs.end();
-  });
-}
 
 ParsedMethod read_codec(MethodReader& reader, const SpecArgument& argument) {
   const std::shared_ptr<const Codec> up = reader.make_nested(argument);
@@ -60,24 +48,7 @@ ParsedMethod read_method(MethodReader& reader, const SpecArgument& argument) {
 ParsedMethod read_inner(MethodReader& reader) {
   const SpecArgument* const argument = reader.arguments().nested_or_first("codec", "sign");
   if (argument == nullptr) reader.arguments().fail("'adam' needs a codec, as in 'adam(sign)'");
-  return is_codec(*argument) ? read_codec(reader, *argument) : read_method(reader, *argument);
-}
-
-// Mean squares of what is right on average are too large by a known factor, others are wrong.
-ParsedMethod read_dense(MethodReader& reader) {
-  const SpecArgument* const argument = reader.arguments().nested("dense");
-  const std::string usual = make_codec("natural | entropy")->spec();
-  if (argument == nullptr) return parse_method(usual);
-  const std::shared_ptr<const Codec> codec = reader.make_nested(*argument);
-  if (!is_unbiased(*codec) || codec->guarantee(kUsualElements).constant >= 1) {
-    reader.arguments().fail_argument(
-        "dense",
-        "the mean squares need gradients that are right on average, with an error below "
-        "their norm, and " +
-            codec->spec() + " gives others; take none, natural or qsgd(bits=8)");
-  }
-  if (codec->spec() != usual) reader.write("dense=" + codec->spec());
-  return parse_method(codec->spec());
+  return names_codec(*argument) ? read_codec(reader, *argument) : read_method(reader, *argument);
 }
 
 std::optional<std::uint64_t> read_steps(MethodReader& reader, const char* key, double least) {

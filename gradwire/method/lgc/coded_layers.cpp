@@ -18,22 +18,26 @@ namespace {
 
 constexpr const char* kError = "error";
 constexpr const char* kCode = "code";
+constexpr const char* kIndices = "history of indices";
 constexpr const char* kOwnError = "own error of the code";
 constexpr const char* kErrorFactor = "factor of errors of the code";
 
 // How much of that factor is new at every step with exact values.
 constexpr double kNewShare = 0.1;
 
-// Of a leader's message: its error, what stands for the code that it has learned, and how many
-// bytes of code come before the indices.
+// Of a leader's message: its error, what stands for the code and the indices that it has learned
+// from, and how many bytes of code come before the indices.
 constexpr std::size_t kLeadHeaderBytes = 12;
 constexpr std::size_t kLeadLearnedAt = 4;
 constexpr std::size_t kLeadCodeAt = 8;
 
-std::vector<std::size_t> elements_of(const std::vector<MethodTensor>& tensors) {
-  std::vector<std::size_t> elements;
-  for (const MethodTensor& tensor : tensors) elements.push_back(tensor.elements());
-  return elements;
+std::vector<LayerShape> shapes_of(const std::vector<MethodTensor>& tensors) {
+  std::vector<LayerShape> shapes;
+  for (const MethodTensor& tensor : tensors) {
+    const std::size_t rows = tensor.shape.front();
+    shapes.push_back({.rows = rows, .columns = tensor.elements() / rows});
+  }
+  return shapes;
 }
 
 double norm(std::span<const float> values) { return std::sqrt(kernel::moments(values).squares); }
@@ -46,7 +50,7 @@ CodedLayers::CodedLayers(Communicator& communicator, std::vector<MethodTensor> t
       ranks_(communicator.size()),
       seed_(method.seed),
       tensors_(std::move(tensors)),
-      message_(elements_of(tensors_), options.share, options.values),
+      message_(shapes_of(tensors_), options.share, options.values),
       wanted_(total_elements(tensors_)),
       errors_(wanted_.size()),
       rates_(tensors_) {
@@ -133,7 +137,7 @@ std::vector<std::byte> CodedLayers::write_lead(const LgcStep& turn, bool is_exac
   }
   std::vector<std::byte> bytes(kLeadHeaderBytes + code.size() + written.bytes.size());
   store_le(std::span(bytes), 0, own_error_);
-  store_le(std::span(bytes), kLeadLearnedAt, learned_);
+  store_le(std::span(bytes), kLeadLearnedAt, learned_ ^ message_.mark());
   store_le(std::span(bytes), kLeadCodeAt, static_cast<std::uint32_t>(code.size()));
   const auto rest = std::ranges::copy(code, bytes.begin() + kLeadHeaderBytes).out;
   std::ranges::copy(written.bytes, rest);
@@ -144,7 +148,7 @@ CodedLayers::Lead CodedLayers::read_lead(const LgcStep& turn, bool is_exact) {
   const auto refuse = [&](const std::string& why) { leads_->refuse(turn.leader, why); };
   const std::span<const std::byte> bytes = leads_->from(turn.leader);
   if (bytes.size() < kLeadHeaderBytes) refuse("a leader's message that is too short");
-  if (load_le<std::uint32_t>(bytes, kLeadLearnedAt) != learned_) {
+  if (load_le<std::uint32_t>(bytes, kLeadLearnedAt) != (learned_ ^ message_.mark())) {
     refuse("it has learned another code than rank " + std::to_string(rank_) +
            ": start all ranks with the same gradwire, from states of the same step");
   }
@@ -259,6 +263,7 @@ void CodedLayers::note_own_error(const SharedIndices& indices) {
 
 void CodedLayers::commit(const StepContext& context, const SharedIndices& indices,
                          std::span<const std::span<float>> gradients) {
+  message_.record();
   std::swap(errors_, wanted_);
   for (std::size_t i = 0; i < indices.size(); ++i) errors_[indices.at[i]] -= sent_[i];
   rates_.commit(0, tensors_.size(), context);
@@ -291,6 +296,7 @@ void CodedLayers::save(MethodState& state) const {
                           .sharing = Sharing::replicated,
                           .first = 0,
                           .values = scheme_->code().save()});
+  state.blobs[kIndices] = message_.save();
   state.numbers[kOwnError] = double{own_error_};
   state.numbers[kErrorFactor] = error_factor_;
   rates_.save(state);
@@ -299,6 +305,9 @@ void CodedLayers::save(MethodState& state) const {
 void CodedLayers::check(const MethodState& state) const {
   for (const MethodTensor& tensor : tensors_) {
     whole_array(state, kError, tensor.name, tensor.elements());
+  }
+  if (!state.is_reshared && !state.blobs.contains(kIndices)) {
+    throw Error("the saved state has no history of indices");
   }
   const StateArray* const code = find_array(state, kCode, "");
   if (code == nullptr) throw Error("the saved state has no code");
@@ -311,6 +320,13 @@ void CodedLayers::check(const MethodState& state) const {
 
 bool CodedLayers::load(const MethodState& state) {
   check(state);
+  // Of other ranks' history nothing is kept: all start anew.
+  const auto history = state.blobs.find(kIndices);
+  if (history == state.blobs.end()) {
+    message_.forget();
+  } else {
+    message_.load(history->second);
+  }
   std::size_t first = 0;
   for (const MethodTensor& tensor : tensors_) {
     std::ranges::copy(find_array(state, kError, tensor.name)->values,
@@ -336,7 +352,7 @@ void CodedLayers::rescale(float factor) {
 }
 
 std::size_t CodedLayers::memory_bytes() const {
-  return (errors_.size() + scheme_->code().numbers()) * sizeof(float);
+  return (errors_.size() + scheme_->code().numbers()) * sizeof(float) + message_.memory_bytes();
 }
 
 }  // namespace gradwire

@@ -1,16 +1,25 @@
 #include "gradwire/method/lgc/shared_indices.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
 
+#include "gradwire/codec/rice.h"
+#include "gradwire/codec/selection.h"
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/bytes.h"
 #include "gradwire/core/check.h"
+#include "gradwire/core/error.h"
+#include "gradwire/wire/frame.h"
 
 namespace gradwire {
 namespace {
 
+constexpr std::size_t kHeadBytes = 1 + 4;
 constexpr std::size_t kLengthBytes = 4;
+constexpr std::byte kWithoutHistory{0};
+constexpr std::byte kWithHistory{1};
 
 constexpr float kLargest = 32;  // that a code need follow
 
@@ -31,84 +40,191 @@ std::vector<float> pick(const SharedIndices& indices, std::span<const float> val
   return picked;
 }
 
-IndexMessage::IndexMessage(std::vector<std::size_t> elements, double share,
-                           const std::string& values)
-    : elements_(std::move(elements)),
-      share_(share),
-      codec_(make_codec("topk(" + format_share(share) + ") | " + values)) {
-  for (const std::size_t layer : elements_) decoded_.resize(std::max(decoded_.size(), layer));
-}
-
-std::size_t IndexMessage::indices_max() const {
+// A message: how indices are coded (1 byte), how many bytes they take (4), the indices of all
+// layers; then, layer by layer, the bytes of the values (4) and the values.
+IndexMessage::IndexMessage(std::vector<LayerShape> layers, double share, const std::string& values)
+    : layers_(std::move(layers)),
+      largest_(make_codec("topk(" + format_share(share) + ")")),
+      values_(make_codec(values)),
+      indices_(layers_.size()) {
+  bytes_max_ = kHeadBytes;
   std::size_t most = 0;
-  for (const std::size_t elements : elements_) most += indices_max(elements);
-  return most;
-}
-
-std::size_t IndexMessage::bytes_max() const {
-  std::size_t bytes = 0;
-  for (const std::size_t elements : elements_) {
-    bytes += kLengthBytes + codec_->payload_bytes_max(elements);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const std::size_t kept = count_of_share(share, layers_[i].elements());
+    histories_.emplace_back(layers_[i].rows, layers_[i].columns, kept);
+    indices_[i].resize(kept);
+    indices_max_ += kept;
+    most = std::max(most, kept);
+    rice_bytes_max_ += rice_bytes_max(kept, layers_[i].elements());
+    bytes_max_ += kLengthBytes + values_->payload_bytes_max(kept);
   }
-  return bytes;
+  bytes_max_ += rice_bytes_max_;
+  decoded_.resize(most);
 }
 
 IndexMessage::Written IndexMessage::write(std::span<const float> values, const Rng& rng) {
-  Written message{.bytes = std::vector<std::byte>(bytes_max())};
-  std::size_t end = 0;
+  Written message;
+  std::vector<std::byte> coded;
   std::size_t first = 0;
-  for (std::size_t layer = 0; layer < elements_.size(); ++layer) {
-    const auto part = values.subspan(first, elements_[layer]);
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+    const auto part = values.subspan(first, layers_[layer].elements());
     Rng own = rng;
     own.tensor += layer;
-    codec_->measure(part, own, scale_);
-    const auto room = std::span(message.bytes).subspan(end + kLengthBytes);
+    largest_->measure(part, own, scale_);
+    message.is_finite = message.is_finite && scale_.is_finite();
+    if (!message.is_finite) return message;
+    std::ranges::copy(kept_indices(scale_), indices_[layer].begin());
+    const std::vector<float> kept(kept_values(scale_).begin(), kept_values(scale_).end());
+    values_->measure(kept, own, scale_);
+    const std::size_t end = coded.size();
+    coded.resize(end + kLengthBytes + values_->payload_bytes_max(kept.size()));
     const Encoded encoded =
-        codec_->encode(scale_, {.values = part, .first = 0}, own, room, workspace_);
-    store_le(std::span(message.bytes), end, static_cast<std::uint32_t>(encoded.bytes));
-    message.is_finite = message.is_finite && scale_.is_finite() && encoded.finite;
-    end += kLengthBytes + encoded.bytes;
+        values_->encode(scale_, {.values = kept, .first = 0}, own,
+                        std::span(coded).subspan(end + kLengthBytes), workspace_);
+    store_le(std::span(coded), end, static_cast<std::uint32_t>(encoded.bytes));
+    coded.resize(end + kLengthBytes + encoded.bytes);
     first += part.size();
   }
   GW_CHECK(first == values.size());
-  message.bytes.resize(end);
+  write_indices(message.bytes);
+  message.bytes.insert(message.bytes.end(), coded.begin(), coded.end());
   return message;
 }
 
+// With the histories, unless they mislead: a message is never longer than without them.
+void IndexMessage::write_indices(std::vector<std::byte>& message) {
+  message.resize(kHeadBytes + rice_bytes_max_);
+  const auto room = std::span(message).subspan(kHeadBytes);
+  RangeEncoder encoder(room);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    coder_.encode(histories_[i], indices_[i], encoder);
+  }
+  const std::optional<std::size_t> learned = encoder.finish();
+  std::size_t bytes = learned.value_or(0);
+  if (!learned) {
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      bytes += rice_encode(indices_[i], 0, layers_[i].elements(), room.subspan(bytes));
+    }
+  }
+  message[0] = learned ? kWithHistory : kWithoutHistory;
+  store_le(std::span(message), 1, static_cast<std::uint32_t>(bytes));
+  message.resize(kHeadBytes + bytes);
+}
+
+// Returns how many bytes of the message they are.
+Decoded<std::size_t> IndexMessage::read_indices(std::span<const std::byte> message) {
+  if (message.size() < kHeadBytes) {
+    return Unexpected{DecodeError{"it ends within its head", message.size()}};
+  }
+  const std::size_t bytes = load_le<std::uint32_t>(message, 1);
+  if (message.size() - kHeadBytes < bytes) {
+    return Unexpected{DecodeError{"it ends within its indices", message.size()}};
+  }
+  const auto coded = message.subspan(kHeadBytes, bytes);
+  const auto refuse = [](const char* what) { return Unexpected{DecodeError{what, kHeadBytes}}; };
+  if (message[0] == kWithHistory) {
+    RangeDecoder decoder(coded);
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      const auto decoded = coder_.decode(histories_[i], decoder, indices_[i]);
+      if (!decoded) return refuse(decoded.error().what);
+    }
+    const bool is_shortest = coded.empty() || coded.back() != std::byte{0};
+    if (decoder.bytes_read() < coded.size() || !is_shortest)
+      return refuse("bytes follow the indices");
+  } else if (message[0] == kWithoutHistory) {
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      const auto used = rice_decode(coded.subspan(at), layers_[i].elements(), indices_[i]);
+      if (!used) return refuse(used.error().what);
+      at += *used;
+    }
+    if (at != coded.size()) return refuse("bytes follow the indices");
+  } else {
+    return Unexpected{DecodeError{"its indices are coded in an unknown way", 0}};
+  }
+  read_mark_ = static_cast<std::uint32_t>(checksum(coded));
+  return kHeadBytes + bytes;
+}
+
 Decoded<SharedIndices> IndexMessage::read(std::span<const std::byte> message) {
-  SharedIndices indices;
-  std::size_t at = 0;
+  const auto head = read_indices(message);
+  if (!head) return Unexpected{head.error()};
+  SharedIndices shared;
+  std::size_t at = *head;
   std::size_t first = 0;
-  for (const std::size_t elements : elements_) {
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
     if (message.size() - at < kLengthBytes)
       return Unexpected{DecodeError{"it ends within a length", at}};
     const auto length = load_le<std::uint32_t>(message, at);
     at += kLengthBytes;
     if (message.size() - at < length) return Unexpected{DecodeError{"it ends within a layer", at}};
-    const auto layer = std::span(decoded_).first(elements);
-    const auto decoded = codec_->decode(message.subspan(at, length), layer, workspace_);
+    const auto values = std::span(decoded_).first(indices_[i].size());
+    const auto decoded = values_->decode(message.subspan(at, length), values, workspace_);
     if (!decoded)
       return Unexpected{DecodeError{decoded.error().what, at + decoded.error().byte_offset}};
     at += length;
     std::vector<IndexAndUnit> some;
-    for (std::size_t i = 0; i < elements; ++i) {
-      if (!std::isnormal(layer[i])) continue;
-      some.push_back({static_cast<std::uint32_t>(first + i), layer[i]});
-    }
-    if (some.size() > indices_max(elements)) {
-      return Unexpected{DecodeError{"it has more indices than the share allows", at}};
+    for (std::size_t j = 0; j < values.size(); ++j) {
+      if (!std::isnormal(values[j])) continue;
+      some.push_back({static_cast<std::uint32_t>(first + indices_[i][j]), values[j]});
     }
     // The largest units first, and equals by index.
     std::ranges::stable_sort(some, std::ranges::greater{},
                              [](const IndexAndUnit& one) { return std::abs(one.unit); });
     for (const IndexAndUnit& one : some) {
-      indices.at.push_back(one.index);
-      indices.units.push_back(one.unit);
+      shared.at.push_back(one.index);
+      shared.units.push_back(one.unit);
     }
-    first += elements;
+    first += layers_[i].elements();
   }
   if (at != message.size()) return Unexpected{DecodeError{"bytes follow the last layer", at}};
-  return indices;
+  return shared;
+}
+
+// --- The history ---
+
+void IndexMessage::record() {
+  for (std::size_t i = 0; i < layers_.size(); ++i) histories_[i].record(indices_[i]);
+  const std::array marks = {mark_, read_mark_};
+  mark_ = static_cast<std::uint32_t>(checksum(std::as_bytes(std::span(marks))));
+}
+
+std::vector<std::byte> IndexMessage::save() const {
+  std::vector<std::byte> saved(sizeof(mark_));
+  store_le(std::span(saved), 0, mark_);
+  for (const IndexHistory& history : histories_) history.save(saved);
+  return saved;
+}
+
+void IndexMessage::load(std::span<const std::byte> saved) {
+  std::size_t wanted = sizeof(mark_);
+  for (const IndexHistory& history : histories_) wanted += history.saved_bytes();
+  if (saved.size() != wanted) {
+    throw Error("the saved history of indices has " + std::to_string(saved.size()) +
+                " bytes, not " + std::to_string(wanted));
+  }
+  std::vector<IndexHistory> loaded = histories_;
+  std::size_t at = sizeof(mark_);
+  for (IndexHistory& history : loaded) {
+    const auto fine = history.load(saved.subspan(at, history.saved_bytes()));
+    if (!fine) throw Error(std::string("the saved history of indices: ") + fine.error().what);
+    at += history.saved_bytes();
+  }
+  histories_ = std::move(loaded);
+  mark_ = load_le<std::uint32_t>(saved, 0);
+}
+
+void IndexMessage::forget() {
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    histories_[i] = IndexHistory(layers_[i].rows, layers_[i].columns, histories_[i].kept());
+  }
+  mark_ = 0;
+}
+
+std::size_t IndexMessage::memory_bytes() const {
+  std::size_t bytes = 0;
+  for (const IndexHistory& history : histories_) bytes += history.memory_bytes();
+  return bytes;
 }
 
 }  // namespace gradwire

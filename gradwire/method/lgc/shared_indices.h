@@ -1,8 +1,10 @@
 // SharedIndices: which values of a step are sent, chosen by one rank, the leader, for all. Its
-// message is what a sparse codec makes of its own values, layer by layer: from the decoded values
-// all ranks know the indices, the leader's signs there, and about how large its values are. Divided
-// by that, a rank's values are of the same size in all layers, and times the leader's signs their
-// mean is not zero: both make them easier to code.
+// message has the indices of its largest values, layer by layer, and what a codec makes of the
+// values there: from these all ranks know the leader's signs, and about how large its values are.
+// Divided by that, a rank's values are of the same size in all layers, and times the leader's signs
+// their mean is not zero: both make them easier to code.
+//
+// Indices are coded with what all ranks know of the earlier messages: see IndexHistory.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +15,8 @@
 #include <vector>
 
 #include "gradwire/codec/codec.h"
-#include "gradwire/codec/selection.h"
+#include "gradwire/codec/index_coder.h"
+#include "gradwire/codec/index_history.h"
 #include "gradwire/core/expected.h"
 
 namespace gradwire {
@@ -32,14 +35,22 @@ float in_units(float value, float unit);
 // Values at the indices, in units.
 std::vector<float> pick(const SharedIndices& indices, std::span<const float> values);
 
+// A layer as a matrix.
+struct LayerShape {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+
+  std::size_t elements() const { return rows * columns; }
+};
+
 class IndexMessage {
  public:
-  // `elements` of every layer, of which the largest are chosen; `values` is the codec of the
-  // leader's values there, such as "sign".
-  IndexMessage(std::vector<std::size_t> elements, double share, const std::string& values);
+  // The largest values of every layer are chosen; `values` is the codec of the leader's values
+  // there, such as "sign".
+  IndexMessage(std::vector<LayerShape> layers, double share, const std::string& values);
 
-  std::size_t indices_max() const;
-  std::size_t bytes_max() const;
+  std::size_t indices_max() const { return indices_max_; }
+  std::size_t bytes_max() const { return bytes_max_; }
 
   struct Written {
     std::vector<std::byte> bytes;
@@ -50,14 +61,37 @@ class IndexMessage {
   // Bytes that came from the leader: the indices, or why they are no such message.
   Decoded<SharedIndices> read(std::span<const std::byte> message);
 
- private:
-  std::size_t indices_max(std::size_t elements) const { return count_of_share(share_, elements); }
+  // The message that was read last is part of the history from now on. All ranks at once.
+  void record();
 
-  std::vector<std::size_t> elements_;
-  double share_;
-  std::shared_ptr<const Codec> codec_;
+  // Stands for all messages that were recorded.
+  std::uint32_t mark() const { return mark_; }
+
+  // The history, to bytes and back; without one it starts anew. Throws Error for bytes that save()
+  // cannot have given.
+  std::vector<std::byte> save() const;
+  void load(std::span<const std::byte> saved);
+  void forget();
+  std::size_t memory_bytes() const;
+
+ private:
+  void write_indices(std::vector<std::byte>& message);
+  Decoded<std::size_t> read_indices(std::span<const std::byte> message);
+
+  std::vector<LayerShape> layers_;
+  std::unique_ptr<const Codec> largest_;
+  std::unique_ptr<const Codec> values_;
+  std::size_t indices_max_ = 0;
+  std::size_t rice_bytes_max_ = 0;
+  std::size_t bytes_max_ = 0;
+  std::vector<IndexHistory> histories_;  // by layer
+  std::uint32_t mark_ = 0;
+  IndexCoder coder_;
   Scale scale_;
   Workspace workspace_;
+  // Of the message that is written or was read last, by layer.
+  std::vector<std::vector<std::uint32_t>> indices_;
+  std::uint32_t read_mark_ = 0;
   std::vector<float> decoded_;  // of the largest layer
 };
 

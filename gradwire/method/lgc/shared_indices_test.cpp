@@ -1,5 +1,6 @@
 #include "gradwire/method/lgc/shared_indices.h"
 
+#include "gradwire/core/error.h"
 #include "gradwire/method/lgc/test_support.h"
 #include "gtest/gtest.h"
 
@@ -8,6 +9,7 @@ namespace {
 
 constexpr std::size_t kFirst = 300;
 constexpr std::size_t kSecond = 500;
+const std::vector<LayerShape> kLayers = {{.rows = 20, .columns = 15}, {.rows = 10, .columns = 50}};
 
 std::vector<float> values() {
   std::vector<float> all(kFirst + kSecond);
@@ -16,9 +18,7 @@ std::vector<float> values() {
   return all;
 }
 
-IndexMessage message(double share, const char* values) {
-  return {{kFirst, kSecond}, share, values};
-}
+IndexMessage message(double share, const char* values) { return {kLayers, share, values}; }
 
 TEST(SharedIndices, EveryLayerHasItsLargestValuesAndItsUnit) {
   IndexMessage index_message = message(0.02, "sign");
@@ -64,6 +64,57 @@ TEST(SharedIndices, NaNIsSeen) {
   std::vector<float> all = values();
   all[7] = std::nanf("");
   EXPECT_FALSE(index_message.write(all, {}).is_finite);
+}
+
+// Values of which the same rows are the largest at every step.
+std::vector<float> values_by_row(std::uint64_t step) {
+  std::vector<float> all(kFirst + kSecond);
+  fill_random(1, step, "values", all);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t row = i < kFirst ? i / 15 : (i - kFirst) / 50;
+    all[i] *= row % 5 == 0 ? 10.0F : 1.0F;
+  }
+  return all;
+}
+
+TEST(SharedIndices, HistoryMakesMessagesShorterAndIsSaved) {
+  IndexMessage sender = message(0.05, "sign");
+  IndexMessage receiver = message(0.05, "sign");
+  std::size_t first_bytes = 0;
+  std::size_t bytes = 0;
+  for (std::uint64_t step = 0; step < 60; ++step) {
+    const std::vector<std::byte> written = sender.write(values_by_row(step), {}).bytes;
+    bytes = written.size();
+    if (step == 0) first_bytes = bytes;
+    ASSERT_TRUE(sender.read(written).has_value());
+    const auto read = receiver.read(written);
+    ASSERT_TRUE(read.has_value()) << read.error().what;
+    ASSERT_EQ(read->size(), 15U + 25U);
+    if (step == 20) continue;  // as after poison: no rank records it
+    sender.record();
+    receiver.record();
+    ASSERT_EQ(sender.mark(), receiver.mark());
+    if (step != 40) continue;
+    // A third takes the place of the receiver.
+    IndexMessage loaded = message(0.05, "sign");
+    EXPECT_NE(loaded.mark(), receiver.mark());
+    loaded.load(receiver.save());
+    EXPECT_EQ(loaded.save(), receiver.save());
+    receiver = std::move(loaded);
+  }
+  EXPECT_LT(bytes, first_bytes);
+  receiver.forget();
+  EXPECT_EQ(receiver.mark(), 0U);
+}
+
+TEST(SharedIndices, HistoryOfAnotherModelIsRefused) {
+  IndexMessage index_message = message(0.05, "sign");
+  std::vector<std::byte> saved = index_message.save();
+  saved.pop_back();
+  EXPECT_THROW(index_message.load(saved), Error);
+  saved = index_message.save();
+  saved[4 + 8] = std::byte{0};  // an age
+  EXPECT_THROW(index_message.load(saved), Error);
 }
 
 TEST(SharedIndices, NoValueIsBeyondWhatACodeFollows) {

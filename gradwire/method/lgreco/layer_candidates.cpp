@@ -20,23 +20,29 @@ constexpr std::size_t kBitsMin = 2;
 constexpr std::size_t kBitsMax = 8;
 constexpr std::array kShares = {0.0001, 0.00015, 0.0002, 0.0003, 0.0005, 0.0007, 0.001, 0.0015,
                                 0.002,  0.003,   0.005,  0.007,  0.01,   0.015,  0.02,  0.03,
-                                0.05,   0.07,    0.1,    0.15,   0.2,    0.3};
+                                0.05,   0.07,    0.1,    0.15,   0.2,    0.3,    0.5};
 constexpr std::array<std::size_t, 12> kRanks = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32};
 // A stretch of a sample: a multiple of all buckets.
 constexpr std::size_t kStretch = 4096;
 
 Candidate quantised(std::size_t bits) {
   const std::string spec = "qsgd(bits=" + std::to_string(bits) + ')';
-  return {.family = Family::qsgd, .spec = spec, .codec = make_codec(spec)};
+  return {.family = Family::qsgd,
+          .spec = spec,
+          .codec = make_codec(spec),
+          .parameter = static_cast<double>(bits)};
 }
 
 Candidate sparse(double share) {
   const std::string spec = "topk(" + format_share(share) + ')';
-  return {.family = Family::topk, .spec = spec, .codec = make_codec(spec)};
+  return {.family = Family::topk, .spec = spec, .codec = make_codec(spec), .parameter = share};
 }
 
 Candidate low_rank(std::size_t rank) {
-  return {.family = Family::powersgd, .spec = powersgd_spec(rank), .rank = rank};
+  return {.family = Family::powersgd,
+          .spec = powersgd_spec(rank),
+          .rank = rank,
+          .parameter = static_cast<double>(rank)};
 }
 
 constexpr std::array kPlanned = {Family::qsgd, Family::topk, Family::powersgd};
@@ -57,7 +63,8 @@ Candidate usual_candidate(Family family) {
   return {.family = Family::exact, .spec = plain->spec(), .codec = plain};
 }
 
-void append_family(Family family, std::vector<Candidate>& all) {
+std::vector<Candidate> all_of(Family family) {
+  std::vector<Candidate> all;
   switch (family) {
     case Family::exact:
       break;
@@ -71,6 +78,18 @@ void append_family(Family family, std::vector<Candidate>& all) {
       for (const std::size_t rank : kRanks) all.push_back(low_rank(rank));
       break;
   }
+  return all;
+}
+
+// The parameter that a stage names, or nothing: "topk(1%)", "qsgd(bits=4)".
+std::optional<double> given_parameter(const SpecStage& stage, Family family) {
+  for (const SpecArgument& argument : stage.arguments) {
+    const bool is_first = family == Family::topk && argument.key.empty();
+    if (is_first || argument.key == (family == Family::topk ? "share" : "bits")) {
+      return argument.number;
+    }
+  }
+  return std::nullopt;
 }
 
 class Timer {
@@ -241,21 +260,54 @@ Candidate read_candidate(std::string_view text) {
       return low_rank(rank);
     }
     const std::shared_ptr<const Codec> codec = make_codec(text);
-    return {family, codec->spec(), codec};
+    const double usual = usual_candidate(family).parameter;
+    return {.family = family,
+            .spec = codec->spec(),
+            .codec = codec,
+            .parameter = given_parameter(stage, family).value_or(usual)};
   }
   fail_at(text, stage.position, "a layer is sent by qsgd, topk, powersgd or none");
 }
 
-Candidates make_candidates(std::span<const Family> families, std::optional<Candidate> uniform) {
+Candidate candidate_of(Family family, double parameter) {
+  switch (family) {
+    case Family::exact:
+      break;
+    case Family::qsgd:
+      return quantised(static_cast<std::size_t>(parameter));
+    case Family::topk:
+      return sparse(parameter);
+    case Family::powersgd:
+      return low_rank(static_cast<std::size_t>(parameter));
+  }
+  return usual_candidate(Family::exact);
+}
+
+Candidates make_candidates(std::span<const Family> families, std::optional<Candidate> uniform,
+                           const SpecRange& range) {
   Candidates candidates;
   candidates.all.push_back(usual_candidate(Family::exact));
-  for (const Family family : families) append_family(family, candidates.all);
   if (!uniform) uniform = usual_candidate(families.front());
-  const auto found = std::ranges::find_if(
-      candidates.all, [&](const Candidate& candidate) { return candidate.is_same(*uniform); });
-  candidates.uniform = static_cast<std::size_t>(found - candidates.all.begin());
-  if (found == candidates.all.end()) candidates.all.push_back(*uniform);
+  constexpr double kRounding = 1e-9;
+  for (const Family family : families) {
+    const double centre =
+        family == uniform->family ? uniform->parameter : usual_candidate(family).parameter;
+    for (Candidate& candidate : all_of(family)) {
+      const double factor = candidate.parameter / centre;
+      if (factor < range.from * (1 - kRounding) || factor > range.to * (1 + kRounding)) continue;
+      candidates.all.push_back(std::move(candidate));
+    }
+  }
+  candidates.uniform = index_of(*uniform, candidates);
   return candidates;
+}
+
+std::size_t index_of(const Candidate& candidate, Candidates& candidates) {
+  const auto found = std::ranges::find_if(
+      candidates.all, [&](const Candidate& other) { return other.is_same(candidate); });
+  const auto index = static_cast<std::size_t>(found - candidates.all.begin());
+  if (found == candidates.all.end()) candidates.all.push_back(candidate);
+  return index;
 }
 
 bool is_planned(const MethodTensor& tensor) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gradwire/codec/codec.h"
+#include "gradwire/codec/spec.h"
 #include "gradwire/method/method.h"
 
 namespace gradwire {
@@ -30,6 +31,7 @@ struct Candidate {
   std::string spec;                         // "none", "qsgd(bits=4)", "topk(1%)"
   std::shared_ptr<const Codec> codec = {};  // null with powersgd
   std::size_t rank = 0;                     // with powersgd
+  double parameter = 0;                     // bits, share or rank
 
   bool is_same(const Candidate& other) const;
   bool has_memory() const { return family == Family::topk || family == Family::powersgd; }
@@ -46,9 +48,20 @@ struct Candidates {
 // stands for its usual setting. Throws SpecError.
 Candidate read_candidate(std::string_view spec);
 
-// All candidates of the given families. The default of `uniform` is the usual setting of the first
-// family: qsgd(bits=4), topk(1%) or powersgd(rank=4).
-Candidates make_candidates(std::span<const Family> families, std::optional<Candidate> uniform = {});
+// The candidate of a family with that parameter: bits, share or rank.
+Candidate candidate_of(Family family, double parameter);
+
+// How far the parameters of candidates are from the uniform setting's, as factors.
+inline constexpr SpecRange kUsualRange{0.1, 10};
+
+// All candidates of the given families whose parameters are in the range, times that of `uniform`;
+// of another family than that of `uniform`, times its usual one. The default of `uniform` is the
+// usual setting of the first family: qsgd(bits=4), topk(1%) or powersgd(rank=4).
+Candidates make_candidates(std::span<const Family> families, std::optional<Candidate> uniform = {},
+                           const SpecRange& range = kUsualRange);
+
+// The index of a candidate, which is added if it is not there.
+std::size_t index_of(const Candidate& candidate, Candidates& candidates);
 
 // Whether a layer is worth planning for: of two dimensions or more, and not small.
 bool is_planned(const MethodTensor& tensor);

@@ -10,6 +10,15 @@ namespace {
 
 constexpr std::size_t kExact = 0;  // of all candidates
 
+std::vector<std::size_t> reference_choices(const Candidates& candidates,
+                                           std::span<const LayerCosts> layers,
+                                           const PlanOptions& options) {
+  if (!options.reference.empty()) return options.reference;
+  std::vector<std::size_t> choices;
+  for (const LayerCosts& layer : layers) choices.push_back(uniform_choice(candidates, layer));
+  return choices;
+}
+
 // A choice problem, and which candidates its options stand for.
 struct Problem {
   std::vector<std::vector<plan::Option>> options;
@@ -26,10 +35,12 @@ Problem make_problem(const Candidates& candidates, std::span<const LayerCosts> l
     return !only || family == *only || family == Family::exact;
   };
   bool has_reference = true;
-  for (const LayerCosts& layer : layers) {
+  const std::vector<std::size_t> reference = reference_choices(candidates, layers, options);
+  for (std::size_t of = 0; of < layers.size(); ++of) {
+    const LayerCosts& layer = layers[of];
     auto& of_layer = problem.options.emplace_back();
     auto& stands_for = problem.candidates.emplace_back();
-    const std::size_t uniform = uniform_choice(candidates, layer);
+    const std::size_t uniform = reference[of];
     has_reference = has_reference && is_open(uniform);
     for (std::size_t i = 0; i < layer.by_candidate.size(); ++i) {
       if (!layer.by_candidate[i] || !is_open(i)) continue;
@@ -95,6 +106,7 @@ LayerPlan price(const Candidates& candidates, std::span<const LayerCosts> layers
   Totals uniform;
   Totals chosen;
   LayerPlan plan;
+  const std::vector<std::size_t> reference = reference_choices(candidates, layers, options);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const LayerCosts& layer = layers[i];
     const auto add = [&](std::size_t choice, Totals& totals) {
@@ -102,7 +114,7 @@ LayerPlan price(const Candidates& candidates, std::span<const LayerCosts> layers
       totals.add(cost,
                  layer_error(options.measure, candidates.all[choice], cost, layer.squared_norm));
     };
-    add(uniform_choice(candidates, layer), uniform);
+    add(reference[i], uniform);
     add(choices[i], chosen);
     plan.norm += layer_norm(options.measure, layer.squared_norm);
   }
@@ -119,9 +131,8 @@ LayerPlan price(const Candidates& candidates, std::span<const LayerCosts> layers
 
 LayerPlan plan_layers(const Candidates& candidates, std::span<const LayerCosts> layers,
                       const PlanOptions& options) {
-  std::vector<std::size_t> uniform;
-  for (const LayerCosts& layer : layers) uniform.push_back(uniform_choice(candidates, layer));
-  LayerPlan best = price(candidates, layers, options, uniform);
+  LayerPlan best =
+      price(candidates, layers, options, reference_choices(candidates, layers, options));
   const double limit = options.seconds.value_or(options.alpha * best.uniform_error);
 
   std::vector<std::optional<Family>> tries = {std::nullopt};

@@ -31,7 +31,9 @@ enum class ErrorMeasure {
 
 struct PlanOptions {
   ErrorMeasure measure = ErrorMeasure::norms;
-  double alpha = 1;  // the error may be this many times that of the uniform setting
+  double alpha = 1;  // the error may be this many times that of the reference
+  // A candidate for each layer; empty: the uniform setting.
+  std::vector<std::size_t> reference = {};
   // Instead of that: the least error with which all layers take no more seconds than this.
   std::optional<double> seconds = {};
 };
@@ -41,7 +43,7 @@ struct LayerPlan {
   double error = 0;                  // in the measure that was asked for
   double bytes = 0;
   double seconds = 0;
-  double uniform_error = 0;
+  double uniform_error = 0;  // of the reference
   double uniform_bytes = 0;
   double norm = 0;        // of what was planned for, in the same measure
   bool is_exact = false;  // no better plan is possible

@@ -98,8 +98,12 @@ TEST(LayerPlan, IsNeverWorseThanUniformNorMixedThanOneFamily) {
         EXPECT_LE(plan.error, plan.uniform_error);
         EXPECT_LE(plan.bytes, plan.uniform_bytes);
         for (const Family family : kFamilies) {
-          // The same error as the mixed plan may have, by one family alone.
-          const Candidates one = make_candidates(std::array{family});
+          // The same error as the mixed plan may have, by one family alone, with the settings that
+          // it has in the mix: their range depends on the uniform one.
+          const bool is_uniform = mixed.all[mixed.uniform].family == family;
+          const Candidates one = is_uniform
+                                     ? make_candidates(std::array{family}, mixed.all[mixed.uniform])
+                                     : make_candidates(std::array{family});
           const Problem alone = make_problem(one, seed);
           const LayerPlan reference = price(one, alone.costs, {.measure = measure},
                                             std::vector<std::size_t>(3, one.uniform));
@@ -182,6 +186,48 @@ TEST(LayerCandidates, SpecsAreReadWithTheirMistakes) {
   for (const char* text : {"natural", "topk(1%) | natural", "powersgd(rank=0)", "qsgd(bits=1)"}) {
     EXPECT_THROW(read_candidate(text), SpecError) << text;
   }
+}
+
+TEST(LayerCandidates, AreInARangeAroundTheUniformSetting) {
+  const auto specs = [](const Candidates& candidates) {
+    std::string all;
+    for (const Candidate& candidate : candidates.all) all += candidate.spec + ' ';
+    return all;
+  };
+  const std::array topk = {Family::topk};
+  EXPECT_EQ(specs(make_candidates(topk, read_candidate("topk(1%)"), {0.5, 2})),
+            "none topk(0.5%) topk(0.7%) topk(1%) topk(1.5%) topk(2%) ");
+  EXPECT_EQ(specs(make_candidates(topk, read_candidate("topk(2.5%)"), {1, 1})), "none topk(2.5%) ");
+  const Candidates usual = make_candidates(topk);
+  EXPECT_EQ(usual.all[1].spec, "topk(0.1%)");
+  EXPECT_EQ(usual.all.back().spec, "topk(10%)");
+  // Published for low rank: half to twice the uniform rank.
+  const std::array powersgd = {Family::powersgd};
+  EXPECT_EQ(specs(make_candidates(powersgd, {}, {0.5, 2})),
+            "none powersgd(rank=2) powersgd(rank=3) powersgd powersgd(rank=5) powersgd(rank=6) "
+            "powersgd(rank=8) ");
+  // The usual range has all bits and all ranks.
+  const std::array both = {Family::qsgd, Family::powersgd};
+  EXPECT_EQ(make_candidates(both).all.size(), 1U + 7 + 12);
+}
+
+TEST(LayerPlan, KeepsTheErrorOfAnotherReference) {
+  const std::array families = {Family::topk};
+  Candidates candidates = make_candidates(families);
+  const Problem problem = make_problem(candidates, 3);
+  const std::size_t low = index_of(read_candidate("topk(1%)"), candidates);
+  const std::size_t high = index_of(read_candidate("topk(10%)"), candidates);
+  const std::vector<std::size_t> reference = {high, low, high};
+  const PlanOptions options{.measure = ErrorMeasure::norms, .reference = reference};
+  const LayerPlan own = price(candidates, problem.costs, options, reference);
+  EXPECT_EQ(own.error, own.uniform_error);
+  const LayerPlan plan = plan_layers(candidates, problem.costs, options);
+  EXPECT_TRUE(plan.fits);
+  EXPECT_LE(plan.error, own.error);
+  EXPECT_LT(plan.bytes, own.bytes);
+  const LayerPlan uniform =
+      plan_layers(candidates, problem.costs, {.measure = ErrorMeasure::norms});
+  EXPECT_GT(uniform.uniform_error, plan.uniform_error);
 }
 
 }  // namespace

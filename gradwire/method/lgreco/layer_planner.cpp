@@ -32,7 +32,13 @@ LayerPlanner::LayerPlanner(Communicator& communicator, const Setup& setup)
       seed_(setup.options.seed),
       groups_(find_groups(tensors_, layers_, setup.options.group_elements)),
       experience_(names_of(tensors_, layers_)),
-      agreement_(communicator, layers_.size(), lgreco_.candidates.all.size(), setup.options) {}
+      phases_(lgreco_.accordion ? lgreco_.accordion->threshold : 0),
+      agreement_(communicator, layers_.size(), lgreco_.candidates.all.size(), setup.options) {
+  if (!lgreco_.accordion) return;
+  Candidates candidates = lgreco_.candidates;
+  low_ = index_of(lgreco_.accordion->low, candidates);
+  high_ = index_of(lgreco_.accordion->high, candidates);
+}
 
 CostOptions LayerPlanner::cost_options(std::uint64_t step, std::size_t tensor) const {
   return {.sample_elements = kSampleElements,
@@ -101,13 +107,30 @@ void LayerPlanner::measure_link(const View& view, std::vector<LayerCosts>& costs
                  .groups = groups_.groups};
 }
 
+std::optional<std::vector<std::size_t>> LayerPlanner::accordion_choices(
+    const View& view, std::span<const LayerCosts> costs, PlanNote& note) {
+  if (!lgreco_.accordion) return std::nullopt;
+  std::vector<double> norms(view.norms.begin(), view.norms.end());
+  if (!agreement_.share(view.step, norms)) return std::nullopt;
+  const std::vector<bool> critical = phases_.look(norms);
+  std::vector<std::size_t> choices;
+  std::size_t high = 0;
+  for (std::size_t i = 0; i < critical.size(); ++i) {
+    const std::size_t wanted = critical[i] ? high_ : low_;
+    choices.push_back(costs[i].by_candidate[wanted] ? wanted : 0);
+    high += critical[i] ? 1 : 0;
+  }
+  note.reason += " Accordion has " + std::to_string(high) + " of " +
+                 std::to_string(critical.size()) + " layers at its high setting.";
+  return choices;
+}
+
 // As rank 0 does it, for all.
-std::vector<std::size_t> LayerPlanner::choose(const View& view, std::vector<LayerCosts>& costs,
-                                              PlanNote& note) {
+std::vector<std::size_t> LayerPlanner::choose(const View& view, const PlanOptions& options,
+                                              std::vector<LayerCosts>& costs, PlanNote& note) {
   const bool is_first = rank_ == 0;
   std::vector<std::size_t> choices(costs.size());
   if (!lgreco_.has_time_budget) {
-    const PlanOptions options{.measure = lgreco_.measure, .alpha = lgreco_.alpha};
     if (is_first) choices = plan_layers(lgreco_.candidates, costs, options).choices;
     return agreement_.hear(view.step, std::move(choices));
   }
@@ -134,10 +157,16 @@ std::optional<std::vector<std::size_t>> LayerPlanner::plan(const View& view, Pla
     note.reason = "No new plan: the gradients are not finite, or too large for low rank.";
     return std::nullopt;
   }
-  experience_.apply(lgreco_.candidates, lgreco_.measure, view.choices, costs);
-  const LayerPlan plan =
-      price(lgreco_.candidates, costs, {.measure = lgreco_.measure, .alpha = lgreco_.alpha},
-            choose(view, costs, note));
+  PlanOptions options{.measure = lgreco_.measure, .alpha = lgreco_.alpha};
+  if (auto reference = accordion_choices(view, costs, note)) {
+    options.reference = std::move(*reference);
+  }
+  std::vector<std::size_t> choices = options.reference;
+  if (!lgreco_.is_accordion || choices.empty()) {
+    experience_.apply(lgreco_.candidates, lgreco_.measure, view.choices, costs);
+    choices = choose(view, options, costs, note);
+  }
+  const LayerPlan plan = price(lgreco_.candidates, costs, options, std::move(choices));
   experience_.note(lgreco_.candidates, lgreco_.measure, plan.choices, costs);
   promised_ = plan.relative_error();
   describe(plan, costs, note);
@@ -170,12 +199,14 @@ void LayerPlanner::describe(const LayerPlan& plan, std::span<const LayerCosts> c
 void LayerPlanner::save(MethodState& state) const {
   if (promised_) state.numbers[kPromised] = *promised_;
   experience_.save(state);
+  phases_.save(names_of(tensors_, layers_), state);
 }
 
 void LayerPlanner::load(const MethodState& state) {
   const auto promised = state.numbers.find(kPromised);
   promised_ = promised != state.numbers.end() ? std::optional(promised->second) : std::nullopt;
   experience_.load(state);
+  phases_.load(names_of(tensors_, layers_), state);
 }
 
 }  // namespace gradwire

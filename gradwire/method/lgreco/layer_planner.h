@@ -40,6 +40,7 @@ class LayerPlanner {
     std::uint64_t step = 0;
     std::span<const std::vector<float>> values;  // that would be compressed now, by layer
     std::span<const std::size_t> choices;        // in use
+    std::span<const double> norms = {};          // of the accumulated gradients, by layer
     double compute_seconds = 0;                  // in which gradients become ready
   };
 
@@ -61,7 +62,12 @@ class LayerPlanner {
   CostOptions cost_options(std::uint64_t step, std::size_t tensor) const;
   std::vector<LayerCosts> measure(const View& view) const;
   void measure_link(const View& view, std::vector<LayerCosts>& costs, PlanNote& note);
-  std::vector<std::size_t> choose(const View& view, std::vector<LayerCosts>& costs, PlanNote& note);
+  // Accordion's choices now; nothing without it, or if norms are not finite.
+  std::optional<std::vector<std::size_t>> accordion_choices(const View& view,
+                                                            std::span<const LayerCosts> costs,
+                                                            PlanNote& note);
+  std::vector<std::size_t> choose(const View& view, const PlanOptions& options,
+                                  std::vector<LayerCosts>& costs, PlanNote& note);
   void describe(const LayerPlan& plan, std::span<const LayerCosts> costs, PlanNote& note) const;
 
   const std::size_t rank_;
@@ -72,6 +78,9 @@ class LayerPlanner {
   const std::uint64_t seed_;
   const TravelGroups groups_;
   LayerExperience experience_;
+  CriticalPhases phases_;
+  std::size_t low_ = 0;  // of Accordion, among the candidates
+  std::size_t high_ = 0;
   PlanAgreement agreement_;
   std::optional<double> promised_;  // the relative error of the last plan
 };

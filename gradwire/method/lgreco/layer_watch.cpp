@@ -1,10 +1,12 @@
 #include "gradwire/method/lgreco/layer_watch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "gradwire/core/error.h"
 #include "gradwire/kernel/combine.h"
+#include "gradwire/kernel/sums.h"
 #include "gradwire/method/rate_unit.h"
 
 namespace gradwire {
@@ -60,6 +62,14 @@ std::vector<std::vector<float>> LayerWatch::with_errors(const MethodState& state
     kernel::combine(1, values[i], factor, error->values, values[i]);
   }
   return values;
+}
+
+std::vector<double> LayerWatch::norms() const {
+  std::vector<double> norms;
+  for (const std::vector<float>& sum : sums_) {
+    norms.push_back(std::sqrt(kernel::moments(sum).squares));
+  }
+  return norms;
 }
 
 void LayerWatch::save(MethodState& state) const {

@@ -33,6 +33,9 @@ class LayerWatch {
   std::vector<std::vector<float>> with_errors(const MethodState& state,
                                               const StepContext& context) const;
 
+  // Of the mean of the accumulated gradients alone, by layer.
+  std::vector<double> norms() const;
+
   void save(MethodState& state) const;
   // Throws Error where something is missing; load() takes it for granted.
   void check(const MethodState& state) const;

@@ -239,7 +239,12 @@ void Lgreco::look() {
   MethodState memories;
   inner_->save(memories);
   const auto values = watch_.with_errors(memories, context_);
-  const LayerPlanner::View view{context_.step, values, choices_, compute_seconds_};
+  const std::vector<double> norms = watch_.norms();
+  const LayerPlanner::View view{.step = context_.step,
+                                .values = values,
+                                .choices = choices_,
+                                .norms = norms,
+                                .compute_seconds = compute_seconds_};
   const bool is_due = schedule_.done == schedule_.plan_at;
   const std::string reason = !is_due                    ? planner_->check_promise(view)
                              : planner_->has_promised() ? "A new plan: the period is over."
@@ -360,8 +365,7 @@ void Lgreco::rescale(float factor) {
 
 std::size_t Lgreco::memory_bytes() const { return inner_->memory_bytes() + watch_.memory_bytes(); }
 
-ParsedMethod read_lgreco(MethodReader& reader) {
-  const LgrecoOptions options = read_lgreco_options(reader);
+ParsedMethod parsed(const LgrecoOptions& options) {
   const Candidate& uniform = options.candidates.all[options.candidates.uniform];
   return {.spec = options.spec,
           .traits = kTraits,
@@ -374,7 +378,21 @@ ParsedMethod read_lgreco(MethodReader& reader) {
           }};
 }
 
+ParsedMethod read_lgreco(MethodReader& reader) { return parsed(read_lgreco_options(reader)); }
+ParsedMethod read_accordion_method(MethodReader& reader) {
+  return parsed(read_accordion_options(reader));
+}
+
 }  // namespace
+
+MethodEntry accordion_method() {
+  return {.name = "accordion",
+          .read = read_accordion_method,
+          .examples = {{"accordion(topk)", 2, 1, "", topologies_with_messages(),
+                        "each layer one of two settings: the high one while its gradient changes"},
+                       {"accordion(powersgd)", 2, 0, "factors", any_topology(),
+                        "the same with the rank of powersgd"}}};
+}
 
 MethodEntry lgreco_method() {
   return {.name = "lgreco",

@@ -3,15 +3,21 @@
 // error memory. Then they choose the cheapest settings whose total error is at most that of the
 // uniform setting. Small tensors and those of one dimension are averaged without compression.
 //
+// accordion(family): one of two settings for each layer, by whether its gradient changes much. It
+// is a plan of another kind, made and carried out in the same way.
+//
 // With a time budget the roles change: the plan has the smallest error whose exchange is hidden by
 // the computation. Such a plan depends on measured times.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "gradwire/collective/communicator.h"
+#include "gradwire/method/lgreco/accordion.h"
 #include "gradwire/method/lgreco/layer_candidates.h"
 #include "gradwire/method/lgreco/layer_plan.h"
 #include "gradwire/method/method.h"
@@ -29,6 +35,10 @@ struct LgrecoOptions {
   std::size_t window = 4;        // steps whose gradients are accumulated for statistics
   double guard = 2;              // plan again when the error is wrong by this factor; 0: never
   bool has_time_budget = false;
+  // The limit is the error of Accordion's choices instead of that of the uniform setting;
+  // statistics are of whole periods then.
+  std::optional<AccordionOptions> accordion = {};
+  bool is_accordion = false;  // its choices are the plan: nothing else is planned
 };
 
 // Throws as make_method does.

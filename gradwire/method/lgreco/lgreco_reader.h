@@ -8,5 +8,6 @@ namespace gradwire {
 
 // Throws SpecError.
 LgrecoOptions read_lgreco_options(MethodReader& reader);
+LgrecoOptions read_accordion_options(MethodReader& reader);
 
 }  // namespace gradwire
