@@ -196,6 +196,7 @@ FinishedRun run_elastic(const TrainOptions& options, const std::string& method,
     if (const auto found = checkpoints.newest()) {
       learner.load(found->state);
       resumed_from = found->step;
+      record::remove_checkpoints_after(checkpoints.directory(), found->step);
       live.say(fmt::format("resumes after step {}{}", found->step,
                            found->is_settled ? ""
                                              : ", which is not settled: others may have replaced "
