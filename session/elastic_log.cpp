@@ -66,36 +66,45 @@ void ElasticLog::add_average(std::uint64_t turn, const Traffic& traffic,
 }
 
 void ElasticLog::flush() {
-  write_views();
   if (written_ == steps_.size()) return;
   step_writer_.write(std::span(steps_).subspan(written_));
   written_ = steps_.size();
 }
 
-void ElasticLog::write_views() {
+std::vector<std::string> ElasticLog::take_changes() {
   std::vector<ElasticEvent> events;
   {
     const std::scoped_lock lock(mutex_);
     events.swap(noted_);
   }
+  std::vector<std::string> texts;
   for (const ElasticEvent& event : events) {
-    record::ViewRecord view{.view = event.view.number,
-                            .step = step_at(event.step),
-                            .change_seconds = event.change_seconds.count(),
-                            .text = event.text};
-    for (const membership::Member& member : event.view.members) {
-      view.members.push_back({id_text(member.id), member.address});
-      if (std::ranges::find(members_, member.id, &membership::Member::id) == members_.end()) {
-        view.joined.push_back(id_text(member.id));
-      }
-    }
-    for (const membership::Departed& departed : event.departed) {
-      view.departed.push_back({id_text(departed.id), name(departed.why), has_memory_});
-    }
-    members_ = event.view.members;
-    view_writer_.write(view);
-    views_.push_back(std::move(view));
+    views_.push_back(describe(event));
+    view_writer_.write(views_.back());
+    texts.push_back(views_.back().text);
   }
+  return texts;
+}
+
+record::ViewRecord ElasticLog::describe(const ElasticEvent& event) {
+  record::ViewRecord view{.view = event.view.number,
+                          .step = step_at(event.step),
+                          .change_seconds = event.change_seconds.count()};
+  const std::size_t count = event.view.members.size();
+  view.text = "view " + std::to_string(view.view) + " of " + std::to_string(count) +
+              (count == 1 ? " member" : " members") + " after step " + std::to_string(view.step);
+  for (const membership::Member& member : event.view.members) {
+    view.members.push_back({id_text(member.id), member.address});
+    if (std::ranges::find(members_, member.id, &membership::Member::id) != members_.end()) continue;
+    view.joined.push_back(id_text(member.id));
+    if (!members_.empty()) view.text += "; " + short_id(member.id) + " joined";
+  }
+  for (const membership::Departed& departed : event.departed) {
+    view.departed.push_back({id_text(departed.id), name(departed.why), has_memory_});
+    view.text += "; " + short_id(departed.id) + " departed: " + name(departed.why);
+  }
+  members_ = event.view.members;
+  return view;
 }
 
 record::Json ElasticLog::views() const {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,8 +26,13 @@ class ElasticLog {
   // Keeps the steps of an earlier process up to `step`, if they are there.
   ElasticLog(const std::filesystem::path& directory, std::uint64_t step, bool has_memory);
 
+  // The group had `turn` turns and the run `step` steps when this process became a member.
+  void start(std::uint64_t turn, std::uint64_t step) { turns_ = {{turn, step}}; }
+
   // A view; other events are ignored.
   void note(const ElasticEvent& event);
+  // Writes down the views that were noted, and returns them in words, for people.
+  std::vector<std::string> take_changes();
 
   // A step that was committed in turn `turn`.
   void add_step(std::uint64_t turn, record::StepRecord step);
@@ -41,7 +47,7 @@ class ElasticLog {
 
  private:
   std::uint64_t step_at(std::uint64_t turn) const;
-  void write_views();
+  record::ViewRecord describe(const ElasticEvent& event);
 
   const bool has_memory_;
   record::StepWriter step_writer_;

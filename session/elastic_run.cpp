@@ -49,10 +49,10 @@ class ElasticRun {
     if (options_.on_member) options_.on_member();
     say("member " + short_id(group.self().id) + " listens on " + group.address());
     if (options_.group.join.empty()) {
-      log_.note({.view = {.number = 1, .members = {group.self()}},
-                 .text = "this process founded the run"});
+      log_.note({.view = {.number = 1, .members = {group.self()}}});
     }
     committed_ = group.committed();
+    log_.start(committed_, learner_.steps_done());
     reported_at_ = learner_.steps_done();
     {
       const std::jthread watcher([&](const std::stop_token& stop) { watch(stop, group); });
@@ -147,6 +147,7 @@ class ElasticRun {
         is_save_due_ = false;
       }
     }
+    for (const std::string& text : log_.take_changes()) say(text);
     if (is_between) report();
   }
 
@@ -176,6 +177,7 @@ class ElasticRun {
   // On a thread of the group.
   void note(const ElasticEvent& event) {
     log_.note(event);
+    if (event.kind == ElasticEvent::Kind::view) return;  // the trainer's thread says it
     if (event.kind == ElasticEvent::Kind::waiting) is_waiting_ = true;
     const std::scoped_lock lock(event_mutex_);
     texts_.push_back(event.text);
@@ -229,6 +231,7 @@ class ElasticRun {
     const bool is_saved = checkpoints_.saved_step() == learner_.steps_done();
     if (learner_.steps_done() > 0 && !is_saved) save();
     checkpoints_.settle(result.end.settled);
+    log_.take_changes();
     log_.flush();
     result.steps = log_.take_steps();
     result.views = log_.views();

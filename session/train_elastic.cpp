@@ -9,7 +9,6 @@
 #include "gradwire/core/machine_threads.h"
 #include "gradwire/core/usage_error.h"
 #include "gradwire/elastic/elastic_group.h"
-#include "gradwire/file/file_failure.h"
 #include "gradwire/method/parsed_method.h"
 #include "gradwire/version.h"
 #include "gradwire/wire/frame.h"
@@ -83,12 +82,6 @@ ElasticOptions group_options(const TrainOptions& options, const ElasticTrainOpti
           .security = launch::find_security(options.workers, launch::process_environment),
           .wait = std::chrono::seconds(elastic.wait_seconds.value_or(600)),
           .codec_threads = options.workers.codec_threads};
-}
-
-void make_directory(const std::filesystem::path& directory) {
-  std::error_code failure;
-  std::filesystem::create_directories(directory, failure);
-  if (failure) fail_file(directory, "cannot be made: " + failure.message());
 }
 
 // Newcomers on one machine must not share a directory.
@@ -203,8 +196,7 @@ FinishedRun run_elastic(const TrainOptions& options, const std::string& method,
                                                "it, if they trained on"));
     }
   }
-  if (!joins) prepare_directory(directory, options, resumed_from, same_configuration(run));
-  make_directory(directory);
+  prepare_directory(directory, options, resumed_from, same_configuration(run));
 
   group.description = to_bytes(run);
   group.global_batch = run.global_batch;
