@@ -108,6 +108,16 @@ if(TARGET gradwire_cli)
   set_tests_properties(hosts_test PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300 RUN_SERIAL TRUE)
 endif()
 
+# The same with the trainer: every sample used once, the same hash at every checkpoint.
+if(TARGET gradwire_cli)
+  add_test(NAME storm_train
+           COMMAND tools/storm-train --processes 4 --mean-seconds 2 --minutes 0.5 --steps 2500
+                   --model "mlp(hidden=64)" --no-times --no-calm
+                   --program $<TARGET_FILE:gradwire_cli>
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(storm_train PROPERTIES RUN_SERIAL TRUE TIMEOUT 300)
+endif()
+
 # The page in a browser: pages of made-up runs, opened and used.
 if(TARGET report)
   file(GLOB sources CONFIGURE_DEPENDS report/page_test/*.cpp)
