@@ -172,7 +172,7 @@ TEST_F(TrainElastic, MembersComeAndGoAndTheRecordsAgree) {
       return !view["departed"].empty() && view["departed"][0]["why"] == why;
     });
   };
-  EXPECT_GE(departed("closed"), 1);
+  EXPECT_GE(departed("connection closed"), 1);
   EXPECT_GE(departed("left"), 1);
 }
 

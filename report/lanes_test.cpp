@@ -17,7 +17,7 @@ Run run_of(std::uint64_t first, std::uint64_t last, const std::vector<ViewRecord
 }
 
 TEST(Lanes, AMemberHasALaneFromItsFirstStepToItsLast) {
-  const Run run =
+  const report::Run run =
       run_of(1, 100,
              {{.view = 2, .step = 0, .members = {{"founder-id", "a:1"}, {"second-id", "b:1"}}},
               {.view = 3,
@@ -40,14 +40,15 @@ TEST(Lanes, AMemberHasALaneFromItsFirstStepToItsLast) {
 }
 
 TEST(Lanes, ANewcomersRecordBeginsWithItsFirstStep) {
-  const Run run = run_of(50, 60, {{.view = 7, .step = 48, .members = {{"a", ""}, {"b", ""}}}});
+  const report::Run run =
+      run_of(50, 60, {{.view = 7, .step = 48, .members = {{"a", ""}, {"b", ""}}}});
   const Json lanes = lanes_of({&run, 1})[0];
   EXPECT_EQ(lanes["first"], 50);
   EXPECT_EQ(lanes["lanes"][1]["from"], 50);
 }
 
 TEST(Lanes, OtherRunsHaveNone) {
-  const Run run = run_of(1, 10, {});
+  const report::Run run = run_of(1, 10, {});
   EXPECT_TRUE(lanes_of({&run, 1})[0].is_null());
 }
 
