@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/elastic_options.h"
 #include "cli/given_arguments.h"
 #include "cli/run_tables.h"
 #include "cli/train_options.h"
@@ -22,6 +23,7 @@ namespace {
 
 struct TrainCommand {
   TrainArguments arguments;
+  ElasticArguments elastic;
   std::string method = "none";
 };
 
@@ -98,9 +100,26 @@ void warn_of_optimiser(const TrainCommand& command, const console::Console& cons
   if (!warning.empty()) fmt::print(console.err, "gradwire: {}\n", warning);
 }
 
-void run(const TrainCommand& command, const CLI::App& parsed, const console::Console& console) {
+void finish(const session::FinishedRun& done, const TrainCommand& command,
+            const console::Console& console) {
+  const std::filesystem::path page = session::write_page(done.directory);
+  if (command.arguments.json) {
+    console::print_json(to_json(done.record), console);
+  } else {
+    print_run(done, command.arguments.options, page, console);
+  }
+  check_converged(done, command.arguments.options);
+}
+
+void run(TrainCommand& command, const CLI::App& parsed, const console::Console& console) {
   const session::TrainOptions& options = command.arguments.options;
   check_arguments(command.arguments, {command.method});
+  check_elastic(parsed, options, command.method, command.elastic);
+  if (command.elastic.is_member()) {
+    finish(session::run_elastic(options, command.method, command.elastic.options, console), command,
+           console);
+    return;
+  }
   const session::RunPlan plan{command.method, session::output_directory(options, command.method),
                               options.tensorboard};
   const launch::Placement placement = launch::find_placement(options.workers);
@@ -108,14 +127,7 @@ void run(const TrainCommand& command, const CLI::App& parsed, const console::Con
   const auto runs =
       session::run_plans(options, {&plan, 1}, placement, given_arguments(parsed), console);
   if (runs.empty()) return;  // another process reports
-  const session::FinishedRun& done = runs.front();
-  const std::filesystem::path page = session::write_page(done.directory);
-  if (command.arguments.json) {
-    console::print_json(to_json(done.record), console);
-  } else {
-    print_run(done, options, page, console);
-  }
-  check_converged(done, options);
+  finish(runs.front(), command, console);
 }
 
 }  // namespace
@@ -128,11 +140,14 @@ void add_train_command(CLI::App& program, const console::Console& console) {
       ->type_name("SPEC")
       ->capture_default_str();
   add_train_options(*app, command->arguments);
+  add_elastic_options(*app, command->elastic);
   app->footer(
       "Examples:\n"
       "  gradwire train --model cnn --data fashion-mnist --method 'ef(topk(1%) | natural)'\n"
       "  gradwire train --model logistic --data generated --split label --workers 20 \\\n"
-      "    --method 'diana(natural)' --steps 2000");
+      "    --method 'diana(natural)' --steps 2000\n"
+      "  gradwire train --elastic --listen 10.0.0.1:29400 --secret run.secret --model cnn\n"
+      "  gradwire train --join 10.0.0.1:29400 --listen 10.0.0.2:29400 --secret run.secret");
   app->callback([command, app, &console] { run(*command, *app, console); });
 }
 

@@ -8,6 +8,7 @@
 #include "report/curves.h"
 #include "report/facts.h"
 #include "report/json_values.h"
+#include "report/lanes.h"
 #include "report/notes.h"
 
 namespace gradwire::report {
@@ -174,6 +175,7 @@ Json make_document(std::span<const Run> runs) {
                    {"charts", charts_of(runs, useful)},
                    {"parts", {"Compute", "Encode", "Exchange", "Decode"}},
                    {"bars", bars_of(runs)},
+                   {"members", lanes_of(runs)},
                    {"notes", notes_of(runs)}};
   for (const Fact& fact : facts_of(runs)) {
     document["facts"].push_back({{"name", fact.name}, {"value", fact.value}});

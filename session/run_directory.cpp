@@ -84,8 +84,8 @@ void prepare_directory(const std::filesystem::path& directory, const TrainOption
   if (failure) fail_file(directory, "cannot be made: " + failure.message());
   remove_if_there(directory / record::kRunFile);
   if (resumed_from > 0) return;
-  for (const char* name :
-       {record::kCheckpoints, train::kModelFiles, train::kGradientFiles, record::kStepsFile}) {
+  for (const char* name : {record::kCheckpoints, train::kModelFiles, train::kGradientFiles,
+                           record::kStepsFile, record::kViewsFile}) {
     remove_if_there(directory / name);
   }
   record::write_json_file(directory / kConfigurationFile, configuration);

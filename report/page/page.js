@@ -35,6 +35,7 @@ function makePage() {
   }
   if (data.charts.length > 0 && data.axes.length > 0) makeCharts(data);
   makeBars(data);
+  makeMembers(data);
   makeNotes(data);
 }
 

@@ -311,6 +311,19 @@ const claims = {
     }
   },
 
+  async 'members of an elastic run have a lane each, and changes a mark'(open) {
+    const page = await open('elastic');
+    assert.deepEqual(await page.run(sections), ['results', 'curves', 'time', 'members']);
+    const found = await page.run(() => ({
+      lanes: document.querySelectorAll('#lanes .lane').length,
+      changes: document.querySelectorAll('#lanes .lane-change').length,
+      lost: document.querySelectorAll('#lanes .lane-lost').length,
+      text: document.querySelector('#lanes .card-head').innerText,
+    }));
+    assert.deepEqual([found.lanes, found.changes, found.lost], [8, 12, 5]);
+    assert.match(found.text, /8 members, 12 views, 5 lost; the slowest change took 40\.0 ms/);
+  },
+
   async 'a run without steps has a page'(open) {
     assert.deepEqual(await (await open('empty')).run(sections), ['results']);
     assert.deepEqual(await (await open('no-runs')).run(sections), []);
@@ -326,7 +339,7 @@ const claims = {
   },
 
   async 'a telephone shows all of it without scrolling sideways'(open) {
-    for (const name of ['network', 'convex', 'adaptive', 'learned', 'plain', 'hostile']) {
+    for (const name of ['network', 'convex', 'adaptive', 'learned', 'plain', 'elastic', 'hostile']) {
       const page = await open(name, {width: 375, height: 800});
       assert.ok(await page.run(overflow) <= 0, name);
     }
@@ -350,7 +363,7 @@ async function check(browser, claim) {
 
 async function takePictures(browser) {
   mkdirSync(pictures, {recursive: true});
-  for (const name of ['network', 'convex', 'adaptive', 'learned', 'plain']) {
+  for (const name of ['network', 'convex', 'adaptive', 'learned', 'plain', 'elastic']) {
     for (const options of [{}, {dark: true}, {width: 375, height: 800}]) {
       const page = await Page.open(browser, pathToFileURL(resolve(directory, `${name}.html`)).href,
         options);
