@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/given_arguments.h"
+#include "cli/options.h"
 #include "cli/run_tables.h"
 #include "cli/train_options.h"
 #include "console/json.h"
@@ -73,6 +74,10 @@ void run(const CompareCommand& command, const CLI::App& parsed, const console::C
   const std::filesystem::path directory = session::output_directory(options, "compare");
   const launch::Placement placement = launch::find_placement(options.workers);
   const auto plans = make_plans(command, directory);
+  if (placement.reports()) {
+    for (const std::string& method : command.methods) warn_of_share(method, console);
+  }
+  if (command.arguments.dry_run) return print_plans(plans, options, placement, console);
   if (std::filesystem::exists(directory / record::kRunFile)) {
     throw UsageError(directory.string() + " holds a single run: give another --out");
   }
@@ -85,8 +90,8 @@ void run(const CompareCommand& command, const CLI::App& parsed, const console::C
     console::print_json(document, console);
   } else {
     for (const session::FinishedRun& run : runs) print_divergence(run, console);
-    fmt::print(console.out, "{}\nThe runs are in {}\nThe page is {}\n", runs_table(runs),
-               directory.string(), page.string());
+    fmt::print(console.out, "{}\nThe runs are in {}\nThe page is {}\n",
+               runs_table(runs, console.columns), directory.string(), page.string());
   }
 }
 
@@ -96,8 +101,10 @@ void add_compare_command(CLI::App& program, const console::Console& console) {
   auto* app = program.add_subcommand(
       "compare", "Train with several methods, one after the other, and compare them");
   auto command = std::make_shared<CompareCommand>();
-  app->add_option("--methods", command->methods, "A codec or a method; give it once for each")
+  app->add_option("--methods", command->methods,
+                  "A codec or a method; repeat the option, or separate specs with ';'")
       ->type_name("SPEC")
+      ->delimiter(';')
       ->allow_extra_args(false)
       ->capture_default_str();
   add_train_options(*app, command->arguments);

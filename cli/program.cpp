@@ -11,6 +11,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/config_file.h"
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/usage_error.h"
 #include "gradwire/transport/transport.h"
@@ -78,8 +79,9 @@ int failed(std::string_view what, const console::Console& console) {
 
 // Parses, which also runs the command.
 int parse(CLI::App& program, std::vector<std::string> arguments, const console::Console& console) {
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
+    arguments = with_config_file(std::move(arguments));
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     program.parse(std::move(arguments));
   } catch (const CLI::Success& help_or_version) {
     program.exit(help_or_version, console.out, console.err);
@@ -107,9 +109,17 @@ int parse(CLI::App& program, std::vector<std::string> arguments, const console::
   return kDone;
 }
 
+// "help bench codec" is "bench codec --help".
+void replace_help(std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front() != "help") return;
+  arguments.erase(arguments.begin());
+  arguments.push_back("--help");
+}
+
 int run(std::vector<std::string> arguments, const console::Console& console) {
+  replace_help(arguments);
   CLI::App program("Gradients in fewer bytes, at the speed of memory.", "gradwire");
-  program.set_version_flag("--version", "gradwire " GRADWIRE_VERSION);
+  program.set_version_flag("-V,--version", "gradwire " GRADWIRE_VERSION);
   program.footer(
       "Each command has its own help with an example:\n"
       "  gradwire encode --help");
@@ -126,9 +136,12 @@ int run(std::vector<std::string> arguments, const console::Console& console) {
   add_compare_command(program, console);
   add_run_command(program);
   add_agent_command(program);
+  add_doctor_command(program, console);
   add_report_command(program, console);
   add_secret_command(program, console);
   add_reproduce_command(program, console);
+  add_completion_command(program, console);
+  add_man_command(program, console);
   const int exit_code = parse(program, std::move(arguments), console);
   console.out.flush();
   if (!console.out) return failed("cannot write to stdout: is the disk full?", console);

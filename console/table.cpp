@@ -35,6 +35,22 @@ std::vector<Row> heading_rows(const std::vector<Table::Column>& columns) {
   return rows;
 }
 
+// The columns of each part of a table that is cut to `columns_max`.
+std::vector<std::vector<std::size_t>> blocks_of(const std::vector<std::size_t>& widths,
+                                                std::size_t columns_max) {
+  std::vector<std::vector<std::size_t>> blocks = {{0}};
+  std::size_t width = widths.front();
+  for (std::size_t c = 1; c < widths.size(); ++c) {
+    if (width + kGap + widths[c] > columns_max && blocks.back().size() > 1) {
+      blocks.push_back({0});
+      width = widths.front();
+    }
+    blocks.back().push_back(c);
+    width += kGap + widths[c];
+  }
+  return blocks;
+}
+
 }  // namespace
 
 void Table::add_row(std::vector<std::string> cells) {
@@ -42,7 +58,7 @@ void Table::add_row(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::text() const {
+std::string Table::text(std::size_t columns_max) const {
   const std::vector<Row> headings = heading_rows(columns_);
   std::vector<std::size_t> widths(columns_.size());
   for (const auto* rows : {&headings, &rows_}) {
@@ -50,23 +66,26 @@ std::string Table::text() const {
       for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
     }
   }
+  Row rule;
+  for (const std::size_t width : widths) rule.emplace_back(width, '-');
 
   std::string text;
-  const auto add = [&](const Row& row) {
+  const auto add = [&](const Row& row, const std::vector<std::size_t>& shown) {
     std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c) {
+    for (const std::size_t c : shown) {
       const std::string padding(widths[c] - row[c].size(), ' ');
-      if (c > 0) line.append(kGap, ' ');
+      if (c != shown.front()) line.append(kGap, ' ');
       line += columns_[c].align == Align::left ? row[c] + padding : padding + row[c];
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';
   };
-  for (const Row& row : headings) add(row);
-  Row rule;
-  for (const std::size_t width : widths) rule.emplace_back(width, '-');
-  add(rule);
-  for (const Row& row : rows_) add(row);
+  for (const std::vector<std::size_t>& shown : blocks_of(widths, columns_max)) {
+    if (!text.empty()) text += '\n';
+    for (const Row& row : headings) add(row, shown);
+    add(rule, shown);
+    for (const Row& row : rows_) add(row, shown);
+  }
   return text;
 }
 

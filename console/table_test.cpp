@@ -43,5 +43,13 @@ TEST(Format, NumbersHaveTheDigitsAskedForAndWhatIsNoneIsADash) {
   EXPECT_EQ(significant(std::numeric_limits<double>::infinity(), 3), "-");
 }
 
+TEST(Table, WideTableIsCutAndRepeatsItsFirstColumn) {
+  Table table(
+      {{.heading = "name", .align = Table::Align::left}, {.heading = "one"}, {.heading = "two"}});
+  table.add_row({"a", "1", "2"});
+  EXPECT_EQ(table.text(9), "name  one\n----  ---\na       1\n\nname  two\n----  ---\na       2\n");
+  EXPECT_EQ(table.text(14), table.text());
+}
+
 }  // namespace
 }  // namespace gradwire::console
