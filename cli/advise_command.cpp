@@ -322,6 +322,7 @@ void add_measurement_options(CLI::App& app, AdviseOptions& options) {
          "different ones]")
       ->allow_extra_args(false)
       ->delimiter(';')
+      ->transform(trimmed())
       ->type_name("SPEC");
   auto* generate =
       app.add_option("--generate", options.values.generate, "What the gradients are like")

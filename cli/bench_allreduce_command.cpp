@@ -214,6 +214,7 @@ void add_work_options(CLI::App& app, BenchAllreduceCommand& command) {
          "';'")
       ->allow_extra_args(false)
       ->delimiter(';')
+      ->transform(trimmed())
       ->type_name("SPEC");
   auto* elements = add_count_option(app, "--elements", command.elements, kElementsMax,
                                     "Elements that every worker gives");

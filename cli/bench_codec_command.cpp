@@ -138,6 +138,7 @@ void add_bench_codec_command(CLI::App& bench, const console::Console& console) {
                    "What to measure; repeat the option, or separate specs with ';'")
       ->allow_extra_args(false)
       ->delimiter(';')
+      ->transform(trimmed())
       ->type_name("SPEC");
   auto* elements = add_count_option(*command, "--elements", options->elements, kElementsMax,
                                     "Elements of the tensor");

@@ -64,6 +64,12 @@ std::vector<std::string> with_config_file(std::vector<std::string> arguments) {
                       "such as: model = \"cnn\"",
                       file, item.fullname()));
     }
+    if (item.inputs.empty() || item.name.find(' ') != std::string::npos) {
+      throw UsageError(
+          fmt::format("--config {}: '{}' is not an option with a value, such as: model "
+                      "= \"cnn\"",
+                      file, item.name));
+    }
     const std::string option = "--" + item.name;
     if (is_given(arguments, option)) continue;
     for (const std::string& value : item.inputs) {

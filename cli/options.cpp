@@ -60,6 +60,14 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
   return {normalise, ""};
 }
 
+CLI::Validator trimmed() {
+  return {[](std::string& text) {
+            CLI::detail::trim(text);
+            return std::string();
+          },
+          ""};
+}
+
 void add_config_option(CLI::App& command) {
   // Its value is read before the arguments are parsed (config_file.h).
   command.add_option("--config", "Take options from a TOML file, such as: model = \"cnn\"")

@@ -23,6 +23,9 @@ inline constexpr std::size_t kThreadsMax = 1024;
 // 2^64 - 1, and "010" as 8.
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
 
+// For Option::transform: without spaces at the ends.
+CLI::Validator trimmed();
+
 void add_config_option(CLI::App& command);
 
 // Say on stderr what is most likely a mistake: many more threads than cores; a share of 1, as in

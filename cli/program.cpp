@@ -9,6 +9,7 @@
 #include <exception>
 #include <new>
 #include <ostream>
+#include <sstream>
 
 #include "cli/commands.h"
 #include "cli/config_file.h"
@@ -38,7 +39,7 @@ std::string call_of(const CLI::App& command) {
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
+    if (!command->get_group().empty()) names.push_back(command->get_name());
   }
   return names;
 }
@@ -77,6 +78,24 @@ int failed(std::string_view what, const console::Console& console) {
   return kFailed;
 }
 
+// Descriptions of options and commands begin at a column, and continue there.
+std::string wrapped_help(const std::string& text, std::size_t columns_max) {
+  constexpr std::size_t kColumn = 30;  // that of CLI11
+  std::string wrapped;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_entry = line.starts_with("  ") && !line.starts_with("  gradwire ");
+    while (is_entry && columns_max > 2 * kColumn && line.size() > columns_max) {
+      const std::size_t cut = line.rfind(' ', columns_max);
+      if (cut == std::string::npos || cut <= kColumn) break;
+      wrapped += line.substr(0, cut) + '\n';
+      line = std::string(kColumn, ' ') + line.substr(cut + 1);
+    }
+    wrapped += line + '\n';
+  }
+  return wrapped;
+}
+
 // Parses, which also runs the command.
 int parse(CLI::App& program, std::vector<std::string> arguments, const console::Console& console) {
   try {
@@ -84,7 +103,9 @@ int parse(CLI::App& program, std::vector<std::string> arguments, const console::
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     program.parse(std::move(arguments));
   } catch (const CLI::Success& help_or_version) {
-    program.exit(help_or_version, console.out, console.err);
+    std::ostringstream text;
+    program.exit(help_or_version, text, console.err);
+    fmt::print(console.out, "{}", wrapped_help(text.str(), console.columns));
     return kDone;
   } catch (const CLI::ParseError& error) {
     // What was not understood is a better hint than what is then missing.

@@ -43,6 +43,16 @@ TEST(Format, NumbersHaveTheDigitsAskedForAndWhatIsNoneIsADash) {
   EXPECT_EQ(significant(std::numeric_limits<double>::infinity(), 3), "-");
 }
 
+TEST(Table, LongTextIsFolded) {
+  Table table({{.heading = "name", .align = Table::Align::left},
+               {.heading = "text", .align = Table::Align::left}});
+  table.add_row({"a", "some words that do not fit on a line"});
+  EXPECT_EQ(
+      table.text(28),
+      "name  text\n----  ----------------------\na     some words that do not\n      fit on a "
+      "line\n");
+}
+
 TEST(Table, WideTableIsCutAndRepeatsItsFirstColumn) {
   Table table(
       {{.heading = "name", .align = Table::Align::left}, {.heading = "one"}, {.heading = "two"}});
