@@ -78,6 +78,7 @@ wheel:               ## self-contained wheels in dist/ for all Pythons of the ma
 
 install: build       ## library, headers, program, CMake package; PREFIX=/usr/local
 	@cmake --install build --prefix $(PREFIX)
+	@echo "The Python package is separate: pip install . (docs/pytorch.md)"
 
 clean:               ## remove build/ and dist/
 	@rm -rf build build-pip dist

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/elastic_options.h"
 #include "cli/given_arguments.h"
+#include "cli/options.h"
 #include "cli/run_tables.h"
 #include "cli/train_options.h"
 #include "console/format.h"
@@ -49,7 +50,7 @@ std::string describe(const session::FinishedRun& run, const session::TrainOption
   }
   return fmt::format(
       "{} ({} parameters) on {} ({} samples), {}, batches of {}.\n"
-      "{}, rate {} ({}). A ring of 32-bit floats sends {} times as much.\n",
+      "{}, rate {} ({}). Without compression, a ring all-reduce sends {} times as many bytes.\n",
       text("model"), console::thousands(run.record.parameters), text("data"),
       count("train_samples"), who, count("batch"), text("optimiser"),
       console::significant(how.at("learning_rate"), 4), text("schedule"),
@@ -67,7 +68,7 @@ std::string describe_notes(const session::FinishedRun& run) {
 
 void print_run(const session::FinishedRun& run, const session::TrainOptions& options,
                const std::filesystem::path& page, const console::Console& console) {
-  fmt::print(console.out, "{}\n{}", steps_table(run), describe(run, options));
+  fmt::print(console.out, "{}\n{}", steps_table(run, console.columns), describe(run, options));
   fmt::print(console.out, "{}", describe_notes(run));
   if (run.record.poisoned > 0) {
     fmt::print(console.out, "{} steps met a NaN or an infinity and changed nothing.\n",
@@ -75,7 +76,7 @@ void print_run(const session::FinishedRun& run, const session::TrainOptions& opt
   }
   const std::uint64_t resumed_from = run.record.configuration.at("resumed_from");
   if (resumed_from > 0) {
-    fmt::print(console.out, "It went on after step {}.\n", console::thousands(resumed_from));
+    fmt::print(console.out, "It was resumed after step {}.\n", console::thousands(resumed_from));
   }
   fmt::print(console.out, "The run is in {}\nThe page is {}\n", run.directory.string(),
              page.string());
@@ -123,7 +124,14 @@ void run(TrainCommand& command, const CLI::App& parsed, const console::Console& 
   const session::RunPlan plan{command.method, session::output_directory(options, command.method),
                               options.tensorboard};
   const launch::Placement placement = launch::find_placement(options.workers);
-  if (placement.reports()) warn_of_optimiser(command, console);
+  if (placement.reports()) {
+    warn_of_optimiser(command, console);
+    warn_of_share(command.method, console);
+    if (options.network.threads) {
+      warn_of_threads(*options.network.threads, "of each worker", console);
+    }
+  }
+  if (command.arguments.dry_run) return print_plans({&plan, 1}, options, placement, console);
   const auto runs =
       session::run_plans(options, {&plan, 1}, placement, given_arguments(parsed), console);
   if (runs.empty()) return;  // another process reports

@@ -73,12 +73,19 @@ const claims = {
   async 'curves of all runs are drawn'(open) {
     const page = await open('network');
     assert.deepEqual(await page.run(sections), ['results', 'curves', 'time']);
-    const [loss, testLoss, accuracy, ...rest] = await page.run(plots);
+    const [accuracy, testLoss, loss, ...rest] = await page.run(plots);
     assert.deepEqual(rest, []);
     assert.equal(loss.series, 7);
     assert.ok(loss.points.every((count) => count > 300 && count <= 600), String(loss.points));
     for (const chart of [testLoss, accuracy]) assert.deepEqual(chart.points, Array(7).fill(21));
     assert.ok((await page.run(inkOfCanvases)).every((ink) => ink > 2000));
+  },
+
+  async 'a comparison begins with its result, and hides its configuration'(open) {
+    const page = await open('network');
+    const headline = await page.run(() => document.getElementById('headline').textContent);
+    assert.match(headline, /: [0-9.]+ times fewer bytes than none, .* at 100 Mbit\/s \(predicted\)\.$/);
+    assert.equal(await page.run(() => document.getElementById('configuration').open), false);
   },
 
   async 'a click on a heading sorts, and a second one turns the order'(open) {
@@ -126,6 +133,8 @@ const claims = {
   async 'bytes are on a logarithmic axis until the switch is used'(open) {
     const page = await open('network');
     const kinds = async () => (await page.run(plots)).map((chart) => chart.isLogX);
+    assert.deepEqual(await kinds(), [true, true, true]);
+    await page.run(clickText, '#axes button', 'Steps');
     assert.deepEqual(await kinds(), [false, false, false]);
     await page.run(clickText, '#axes button', 'MB sent');
     assert.deepEqual(await kinds(), [true, true, true]);
