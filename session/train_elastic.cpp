@@ -213,6 +213,7 @@ FinishedRun run_elastic(const TrainOptions& options, const std::string& method,
                           .checkpoint_every = run.options.checkpoint_every.value_or(0),
                           .directory = directory,
                           .group = group,
+                          .on_member = [&] { stop.emplace(); },
                           .wants_stop = launch::StopRequest::is_made,
                           .say = [&](const std::string& text) { live.say(text); },
                           .on_report = [&](const Report& report) { live.show(report); }});
