@@ -124,7 +124,9 @@ TEST(AdviseThreads, WhereTheExchangeDoesNotMatterTheAdviceIsNotToCompress) {
   ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
   EXPECT_TRUE(contains(outcome.out, "Do not compress: use none on the topology ")) << outcome.out;
   EXPECT_TRUE(contains(outcome.out, "\nnatural | entropy ")) << outcome.out;
-  EXPECT_EQ(outcome.err, "");
+  // Beside other work the command says so, and nothing else.
+  EXPECT_TRUE(outcome.err.empty() || outcome.err.starts_with("gradwire: this machine is busy"))
+      << outcome.err;
 }
 
 // Whatever it takes: what is more noise than gradient is not advised, nor is a bias that nobody

@@ -49,7 +49,7 @@ std::string convex_steps_table(const session::FinishedRun& run, std::size_t colu
 std::string network_steps_table(const session::FinishedRun& run, std::size_t columns_max) {
   console::Table table({{.heading = "step"},
                         {.heading = "training\nloss"},
-                        {.heading = "test\nloss"},
+                        {.heading = "test loss"},
                         {.heading = "accuracy"},
                         {.heading = "MB sent\nper worker"},
                         {.heading = "seconds"}});

@@ -143,9 +143,12 @@ expect_status 1 "a host that is not there"
 expect out "PROBLEM  10.77.0.99: ssh fails"
 
 echo "Ctrl-C stops all hosts with a checkpoint, and says how to resume"
-start -- "${logistic[@]}" --steps 100M --checkpoint-every 100 --out stopped &
+start -- "${logistic[@]}" --steps 100M --checkpoint-every 10 --out stopped &
 background=$!
-wait_for_steps stopped
+for ((try = 0; try < 300; try++)); do
+  (($(ls "$lab/disk3/stopped/checkpoints" 2>/dev/null | wc -l) < 2)) || break
+  sleep 0.1
+done
 kill -INT "$(starter)"
 status=0; wait $background || status=$?
 expect_status 130 "Ctrl-C"
@@ -161,7 +164,7 @@ echo "a resumption takes the newest step that all hosts have"
 newest=$(ls "$lab/disk2/stopped/checkpoints" | sort -V | tail -1)
 rm -r "$lab/disk2/stopped/checkpoints/$newest"
 last=$(ls "$lab/disk2/stopped/checkpoints" | sort -V | tail -1)
-on_hosts -- "${logistic[@]}" --steps $((${last#step-} + 50)) --checkpoint-every 100 --out stopped --resume
+on_hosts -- "${logistic[@]}" --steps $((${last#step-} + 50)) --checkpoint-every 10 --out stopped --resume
 expect_status 0 "a resumption"
 grep -q "\"resumed_from\": ${last#step-}" "$lab/disk0/stopped/run.json" || fail "not resumed from $last"
 expect_no_workers
