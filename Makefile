@@ -10,7 +10,7 @@ build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) --parallel
 test = ctest --preset $(1) --parallel $(JOBS)
 
 .NOTPARALLEL:
-.PHONY: help demo test test-torch test-slow test-sanitize wheel fuzz simulate bench bench-train bench-network bench-ddp format install clean
+.PHONY: help demo test test-torch test-slow test-sanitize wheel fuzz simulate storm bench bench-train bench-network bench-ddp format install clean
 .PHONY: bootstrap build
 
 help:                ## this list
@@ -48,6 +48,10 @@ simulate: bootstrap  ## memberships under faults: SEEDS=10000 seeds from FIRST=1
 	@$(call build,release) --target simulate
 	@build/simulate --seeds $(SEEDS) --first $(FIRST)
 
+storm: bootstrap  ## an elastic run of 8 processes, one killed every 5 s on average, for 10 minutes
+	@$(call build,release) --target ranks
+	@tools/storm
+
 bench: build         ## speed of every codec and of planning; as root, advice against what is measured
 	@build/gradwire bench codec --elements 16777216 --threads 1
 	@cmake --build --preset release --target choose_bench
@@ -74,6 +78,7 @@ wheel:               ## self-contained wheels in dist/ for all Pythons of the ma
 
 install: build       ## library, headers, program, CMake package; PREFIX=/usr/local
 	@cmake --install build --prefix $(PREFIX)
+	@echo "The Python package is separate: pip install . (docs/pytorch.md)"
 
 clean:               ## remove build/ and dist/
 	@rm -rf build build-pip dist

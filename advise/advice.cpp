@@ -10,7 +10,7 @@
 namespace gradwire::advise {
 namespace {
 
-constexpr std::size_t kColumns = 96;
+constexpr std::size_t kColumns = 80;
 // Who is at most so much slower than the fastest, and far gentler, is the better choice.
 constexpr double kAboutAsFast = 1.1;
 constexpr double kGentle = 0.5;  // an error of so much of another's
@@ -48,7 +48,8 @@ std::string size_text(double bytes) {
 
 // "natural by scatter"
 std::string way_text(const Candidate& candidate) {
-  return fmt::format("{} by {}", candidate.speed.method, name(candidate.best().topology));
+  return fmt::format("{} on the topology {}", candidate.speed.method,
+                     name(candidate.best().topology));
 }
 
 // Methods without a memory need a small error: noise below the gradient if it is unbiased, or a
@@ -121,7 +122,7 @@ class Words {
     if (const std::size_t groups = context_.scenario.groups(); groups > 1) {
       text += fmt::format(", in {} exchanges, one after the other", groups);
     }
-    return text + fmt::format(", and {} of it do not hide behind the {} of computing.",
+    return text + fmt::format(". The computation of {1} hides all but {0} of it.",
                               time_text(visible), time_text(compute));
   }
 

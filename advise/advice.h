@@ -44,7 +44,7 @@ struct WordsContext {
   std::string source;  // of the values
   HostLoad load;
 };
-// The method, the reason and the speedup; then the assumptions. Lines have at most 96 columns.
+// The method, the reason and the speedup; then the assumptions. Lines have at most 80 columns.
 std::string advice_words(const Advice& advice, const WordsContext& context);
 std::string assumption_words(const WordsContext& context);
 

@@ -36,10 +36,7 @@ WordsContext Answer::context() const {
           .load = load};
 }
 
-const Prediction& Answer::baseline() const {
-  const auto& topologies = candidates[none].predictions.topologies;
-  return *std::ranges::find(topologies, Topology::ring, &Prediction::topology);
-}
+const Prediction& Answer::baseline() const { return candidates[none].best(); }
 
 double Answer::speedup(const Prediction& prediction) const {
   return baseline().seconds() / prediction.seconds();

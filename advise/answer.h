@@ -40,7 +40,7 @@ struct Answer {
 
   // These three need candidates.
   WordsContext context() const;
-  const Prediction& baseline() const;                  // the uncompressed ring
+  const Prediction& baseline() const;                  // none, on its fastest topology
   double speedup(const Prediction& prediction) const;  // against the baseline
 };
 

@@ -3,7 +3,9 @@
 #include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -15,7 +17,9 @@
 #include "cli/options.h"
 #include "console/format.h"
 #include "console/json.h"
+#include "console/shell_word.h"
 #include "console/table.h"
+#include "gradwire/core/machine_threads.h"
 #include "gradwire/core/usage_error.h"
 #include "gradwire/method/parsed_method.h"
 
@@ -48,6 +52,7 @@ struct AdviseOptions {
                                       "powersgd(rank=4)"};
   advise::ValueOptions values;
   std::size_t rounds = 5;
+  bool all = false;
   bool json = false;
 };
 
@@ -142,7 +147,7 @@ Json to_json(const advise::Answer& answer, const AdviseOptions& options) {
     return document;
   }
   document["baseline"] = {{"method", advise::baseline_spec()},
-                          {"topology", name(Topology::ring)},
+                          {"topology", name(answer.baseline().topology)},
                           {"step_ms", milliseconds_or_null(answer.baseline().step_seconds)},
                           {"exchange_ms", 1e3 * answer.baseline().exchange_seconds}};
   for (const advise::Candidate& candidate : answer.candidates) {
@@ -168,59 +173,101 @@ std::string error_text(const advise::MethodSpeed& speed, const advise::Predictio
          (speed.has_memory ? "m" : " ");
 }
 
-void print_table(const advise::Answer& answer, const console::Console& console) {
+// A row of the table: a method on a topology.
+struct Way {
+  const advise::Candidate* candidate;
+  const advise::Prediction* prediction;
+};
+
+// The best topology of each method, or all of them. The fastest first.
+std::vector<Way> ways_of(const advise::Answer& answer, bool all) {
+  std::vector<Way> ways;
+  for (const advise::Candidate& candidate : answer.candidates) {
+    for (const advise::Prediction& prediction : candidate.predictions.topologies) {
+      if (all || &prediction == &candidate.best()) ways.push_back({&candidate, &prediction});
+    }
+  }
+  std::ranges::stable_sort(ways, {}, [](const Way& way) { return way.prediction->seconds(); });
+  return ways;
+}
+
+void print_table(const advise::Answer& answer, bool all, const console::Console& console) {
   std::vector<console::Table::Column> columns = {
       {.heading = "method", .align = console::Table::Align::left},
       {.heading = "topology", .align = console::Table::Align::left},
       {.heading = "exchange\nms"},
-      {.heading = "times\nas fast"},
-      {.heading = "MB sent\nper worker"},
+      {.heading = "speed-up"},
+      {.heading = "MB sent\nat most"},
       {.heading = "error   "}};
   const bool has_steps = answer.scenario.compute_seconds.has_value();
   if (has_steps) columns.insert(columns.begin() + 2, {.heading = "step\nms"});
   console::Table table(columns);
-  for (const advise::Candidate& candidate : answer.candidates) {
-    for (std::size_t i = 0; i < candidate.predictions.topologies.size(); ++i) {
-      const advise::Prediction& prediction = candidate.predictions.topologies[i];
-      const bool is_best = i == candidate.predictions.best;
-      std::vector<std::string> cells = {
-          i == 0 ? candidate.speed.method : "",
-          std::string(name(prediction.topology)) + (is_best ? " *" : ""),
-          console::fixed(1e3 * prediction.exchange_seconds, 1),
-          console::fixed(answer.speedup(prediction), 2),
-          console::fixed(1e-6 * prediction.bytes_sent, 3),
-          error_text(candidate.speed, prediction)};
-      if (has_steps) cells.insert(cells.begin() + 2, console::fixed(1e3 * prediction.seconds(), 1));
-      table.add_row(std::move(cells));
-    }
+  for (const Way& way : ways_of(answer, all)) {
+    const advise::Prediction& prediction = *way.prediction;
+    std::vector<std::string> cells = {way.candidate->speed.method,
+                                      name(prediction.topology),
+                                      console::fixed(1e3 * prediction.exchange_seconds, 1),
+                                      console::fixed(answer.speedup(prediction), 2),
+                                      console::fixed(1e-6 * prediction.bytes_sent, 3),
+                                      error_text(way.candidate->speed, prediction)};
+    if (has_steps) cells.insert(cells.begin() + 2, console::fixed(1e3 * prediction.seconds(), 1));
+    table.add_row(std::move(cells));
   }
-  fmt::print(console.out, "{}\n", table.text());
+  fmt::print(console.out, "{}\n", table.text(console.columns));
 }
 
-void print_answer(const advise::Answer& answer, const console::Console& console) {
+// The command that trains as advised.
+std::string command_of(const advise::Answer& answer, const AdviseOptions& options) {
+  const advise::Candidate& chosen = answer.candidates[answer.advice.candidate];
+  std::string command = "gradwire train";
+  if (!options.model.empty()) command += " --model " + console::shell_word(options.model);
+  if (!options.data.empty()) command += " --data " + console::shell_word(options.data);
+  return command + fmt::format(" --workers {} --topology {} --method {}", answer.scenario.workers,
+                               name(chosen.best().topology),
+                               console::shell_word(chosen.speed.method));
+}
+
+// Measured speeds are those of a busy machine then.
+void warn_if_busy(const console::Console& console) {
+  double load = 0;
+  if (getloadavg(&load, 1) != 1 || load <= 0.5 + 0.25 * static_cast<double>(machine_threads())) {
+    return;
+  }
+  fmt::print(console.err,
+             "gradwire: this machine is busy (load {:.1f} on {} cores), so the measured speeds are "
+             "too low. Repeat this when it is quiet\n",
+             load, machine_threads());
+}
+
+void print_answer(const advise::Answer& answer, const AdviseOptions& options,
+                  const console::Console& console) {
   if (answer.candidates.empty()) {
     fmt::print(console.out, "{}", advise::words_for_one_worker());
     return;
   }
   const advise::WordsContext context = answer.context();
-  print_table(answer, console);
-  fmt::print(console.out,
-             "{} parameters in {} tensor{}, {} workers. Times as fast: as the uncompressed ring. "
-             "*: the best\nof a method's topologies. u: unbiased, m: with a memory.\n\n{}\n{}",
-             console::thousands(answer.scenario.elements()),
-             console::thousands(answer.scenario.tensors.size()),
-             answer.scenario.tensors.size() == 1 ? "" : "s",
-             console::thousands(answer.scenario.workers),
-             advise::advice_words(answer.advice, context), advise::assumption_words(context));
+  fmt::print(console.out, "{}\n  {}\n\n", advise::advice_words(answer.advice, context),
+             command_of(answer, options));
+  print_table(answer, options.all, console);
+  fmt::print(
+      console.out,
+      "{} parameters in {} tensor{}, {} workers. Speed-up: against none on its fastest\n"
+      "topology. MB sent: in one step, by the rank that sends most; with the topology server\n"
+      "that is the server. u: unbiased, m: with a memory.{}\n\n{}",
+      console::thousands(answer.scenario.elements()),
+      console::thousands(answer.scenario.tensors.size()),
+      answer.scenario.tensors.size() == 1 ? "" : "s", console::thousands(answer.scenario.workers),
+      options.all ? "" : " --all shows all topologies.", advise::assumption_words(context));
 }
 
 void run(const AdviseOptions& options, const console::Console& console) {
   check_options(options);
+  warn_if_busy(console);
   const advise::Answer answer = advise::find_answer(make_question(options), console);
   if (options.json) {
     console::print_json(to_json(answer, options), console);
   } else {
-    print_answer(answer, console);
+    print_answer(answer, options, console);
   }
 }
 
@@ -269,18 +316,24 @@ void add_place_options(CLI::App& app, AdviseOptions& options) {
 }
 
 void add_measurement_options(CLI::App& app, AdviseOptions& options) {
-  app.add_option("--methods", options.methods,
-                 "A method to compare; may be repeated [none, and eight different ones]")
+  app.add_option(
+         "--methods", options.methods,
+         "A method to compare; repeat the option, or separate specs with ';' [none, and eight "
+         "different ones]")
       ->allow_extra_args(false)
+      ->delimiter(';')
+      ->transform(trimmed())
       ->type_name("SPEC");
   auto* generate =
       app.add_option("--generate", options.values.generate, "What the gradients are like")
           ->check(CLI::IsMember({"gradients", "gaussian"}))
           ->capture_default_str();
-  app.add_option("--input", options.values.input, "Take the gradients from a .f32 or .npy file")
+  app.add_option("--gradients,--input", options.values.input,
+                 "Judge errors on your own gradients, from a .f32 or .npy file")
       ->excludes(generate)
       ->type_name("FILE");
   add_count_option(app, "--rounds", options.rounds, 1'000, "Rounds, of which the median is taken");
+  app.add_flag("--all", options.all, "Show all topologies of each method, not only the fastest");
   add_json_option(app, options.json);
 }
 
@@ -298,7 +351,7 @@ void add_advise_command(CLI::App& program, const console::Console& console) {
       "seconds.\n"
       "Examples:\n"
       "  gradwire advise --model resnet20 --workers 8 --bandwidth 1Gbit --compute-ms 120\n"
-      "  gradwire advise --params 25000000 --workers 64 --bandwidth 10Gbit --latency-ms 0.05");
+      "  gradwire advise --params 25M --workers 64 --bandwidth 10Gbit --latency-ms 0.05");
   app->callback([options, &console] { run(*options, console); });
 }
 

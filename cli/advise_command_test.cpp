@@ -46,7 +46,6 @@ TEST(AdviseThreads, JsonHasThePlaceEveryMethodAndTheAdvice) {
   EXPECT_EQ(document["elements"], 20000);
   EXPECT_EQ(document["bandwidth_bits_per_second"], 1e9);
   EXPECT_EQ(fields(document["baseline"]), (Names{"method", "topology", "step_ms", "exchange_ms"}));
-  EXPECT_EQ(document["baseline"]["topology"], "ring");
   EXPECT_EQ(fields(document["advice"]),
             (Names{"compress", "method", "topology", "speedup", "gentler", "text"}));
 
@@ -115,15 +114,15 @@ TEST(AdviseThreads, OnAVerySlowLinkFewestBytesAreAdvised) {
   EXPECT_EQ(document["advice"]["method"], "ef(topk(1%) | natural)");
   EXPECT_GT(document["advice"]["speedup"], 20.0);
   EXPECT_GT(document["baseline"]["step_ms"], document["compute_ms"]);
-  EXPECT_TRUE(
-      contains(document["advice"]["text"].get<std::string>(), "Use ef(topk(1%) | natural) by "));
+  EXPECT_TRUE(contains(document["advice"]["text"].get<std::string>(),
+                       "Use ef(topk(1%) | natural) on the topology "));
 }
 
 // Where computing takes an hour, no exchange matters.
 TEST(AdviseThreads, WhereTheExchangeDoesNotMatterTheAdviceIsNotToCompress) {
   const Outcome outcome = advise(on_link("25Gbit", "4", {"--compute-ms", "3600000"}));
   ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
-  EXPECT_TRUE(contains(outcome.out, "\nDo not compress: use none by ")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "Do not compress: use none on the topology ")) << outcome.out;
   EXPECT_TRUE(contains(outcome.out, "\nnatural | entropy ")) << outcome.out;
   EXPECT_EQ(outcome.err, "");
 }

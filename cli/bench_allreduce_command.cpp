@@ -174,9 +174,9 @@ void print_table(const Measurement& measurement, const BenchAllreduceCommand& co
              "The ratio is to the time of the first line in the same round;\n"
              "encode, exchange and decode are rank 0's, and the bytes those of the rank that sends "
              "most.\n",
-             table.text(), console::thousands(measurement.elements), command.source(),
-             command.tensors, plural(command.tensors), placement.size, plural(placement.size),
-             placement.transport->name, rounds, plural(rounds));
+             table.text(console.columns), console::thousands(measurement.elements),
+             command.source(), command.tensors, plural(command.tensors), placement.size,
+             plural(placement.size), placement.transport->name, rounds, plural(rounds));
 }
 
 void run(BenchAllreduceCommand command, const CLI::App& parsed, const console::Console& console) {
@@ -208,9 +208,13 @@ void run(BenchAllreduceCommand command, const CLI::App& parsed, const console::C
 
 // What is measured.
 void add_work_options(CLI::App& app, BenchAllreduceCommand& command) {
-  app.add_option("--method", command.methods,
-                 "A codec or a method, see 'gradwire methods'; may be repeated")
+  app.add_option(
+         "--method", command.methods,
+         "A codec or a method, see 'gradwire methods'; repeat the option, or separate specs with "
+         "';'")
       ->allow_extra_args(false)
+      ->delimiter(';')
+      ->transform(trimmed())
       ->type_name("SPEC");
   auto* elements = add_count_option(app, "--elements", command.elements, kElementsMax,
                                     "Elements that every worker gives");

@@ -110,8 +110,8 @@ void print_table(const bench::CodecsFigures& figures, std::size_t elements,
       "{} elements ({}), target {}, {} thread{}, median of {} round{}.\n"
       "Speeds are GB of floats in a second, and their ratio to memcpy, which runs at {:.2f} GB/s\n"
       "here; reading alone runs at {:.2f} GB/s.\n",
-      table.text(), console::thousands(elements), options.source(), figures.target, threads,
-      threads == 1 ? "" : "s", rounds, rounds == 1 ? "" : "s", figures.memcpy_gbps,
+      table.text(console.columns), console::thousands(elements), options.source(), figures.target,
+      threads, threads == 1 ? "" : "s", rounds, rounds == 1 ? "" : "s", figures.memcpy_gbps,
       figures.read_gbps);
 }
 
@@ -136,8 +136,12 @@ void add_bench_codec_command(CLI::App& bench, const console::Console& console) {
   auto* command =
       bench.add_subcommand("codec", "Speed, size and error of codecs, compared with memcpy");
   auto options = std::make_shared<BenchCodecOptions>();
-  command->add_option("--codec", options->codecs, "What to measure; may be given several times")
+  command
+      ->add_option("--codec", options->codecs,
+                   "What to measure; repeat the option, or separate specs with ';'")
       ->allow_extra_args(false)
+      ->delimiter(';')
+      ->transform(trimmed())
       ->type_name("SPEC");
   auto* elements = add_count_option(*command, "--elements", options->elements, kElementsMax,
                                     "Elements of the tensor");
@@ -153,6 +157,12 @@ void add_bench_codec_command(CLI::App& bench, const console::Console& console) {
       ->add_option(
           "--target", options->bench.target,
           "Hold the kernels to one of the machine's instruction sets: " + kernel::target_list())
+      ->check([](const std::string& name) -> std::string {
+        const std::string list = ", " + kernel::target_list() + ",";
+        if (list.find(", " + name + ",") != std::string::npos) return "";
+        return fmt::format("'{}' is not an instruction set of this machine: {}", name,
+                           kernel::target_list());
+      })
       ->type_name("NAME");
   add_count_option(*command, "--rounds", options->bench.rounds, kRoundsMax,
                    "Rounds, of which the median is taken");

@@ -91,7 +91,7 @@ void print_table(const std::vector<CodecRow>& rows, std::size_t elements,
              "{}\nunbiased:     E C(x) = x and E|C(x)|^2 <= (1 + omega)|x|^2\n"
              "contractive:  E|C(x) - x|^2 <= (1 - delta)|x|^2\n"
              "Bits and guarantees are those of {} elements; bits were measured on normal values.\n",
-             table.text(), console::thousands(elements));
+             table.text(console.columns), console::thousands(elements));
 }
 
 void run(const CodecsOptions& options, const console::Console& console) {

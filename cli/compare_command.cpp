@@ -3,6 +3,7 @@
 #include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -10,9 +11,12 @@
 
 #include "cli/commands.h"
 #include "cli/given_arguments.h"
+#include "cli/options.h"
 #include "cli/run_tables.h"
 #include "cli/train_options.h"
+#include "console/format.h"
 #include "console/json.h"
+#include "console/table.h"
 #include "gradwire/core/usage_error.h"
 #include "report/read_runs.h"
 #include "session/train_runs.h"
@@ -26,19 +30,21 @@ struct CompareCommand {
   TrainArguments arguments;
   std::vector<std::string> methods = {"none", "natural", "natural | entropy",
                                       "ef(topk(1%) | natural)"};
+  std::size_t seeds = 1;
 };
 
 // A directory of its own for each run.
 std::vector<session::RunPlan> make_plans(const CompareCommand& command,
-                                         const std::filesystem::path& directory) {
+                                         const std::filesystem::path& directory,
+                                         std::uint64_t seed) {
   const std::filesystem::path tensorboard = command.arguments.options.tensorboard;
   std::vector<session::RunPlan> plans;
   std::set<std::string> names;
   for (const std::string& method : command.methods) {
-    std::string name = session::safe_name(method);
-    for (int copy = 2; !names.insert(name).second; ++copy) {
-      name = fmt::format("{}-{}", session::safe_name(method), copy);
-    }
+    const std::string base =
+        session::safe_name(command.seeds == 1 ? method : fmt::format("{}-seed{}", method, seed));
+    std::string name = base;
+    for (int copy = 2; !names.insert(name).second; ++copy) name = fmt::format("{}-{}", base, copy);
     plans.push_back(
         {method, directory / name, tensorboard.empty() ? tensorboard : tensorboard / name});
   }
@@ -67,16 +73,73 @@ void print_divergence(const session::FinishedRun& run, const console::Console& c
              run.record.method);
 }
 
+// "81.6 +- 0.2": the mean over the seeds, and the standard deviation of one run.
+std::string mean_and_spread(const std::vector<double>& values, double factor, int decimals) {
+  double sum = 0;
+  for (const double value : values) sum += factor * value;
+  const double mean = sum / static_cast<double>(values.size());
+  double squares = 0;
+  for (const double value : values) squares += std::pow(factor * value - mean, 2);
+  const double spread = std::sqrt(squares / static_cast<double>(values.size() - 1));
+  return console::fixed(mean, decimals) + " +- " + console::fixed(spread, decimals);
+}
+
+// One row for each method, over its seeds.
+std::string seeds_table(const std::vector<std::string>& methods,
+                        std::span<const session::FinishedRun> runs, std::size_t columns_max) {
+  const bool are_networks = runs.front().record.final.accuracy.has_value();
+  console::Table table({{.heading = "method", .align = console::Table::Align::left},
+                        {.heading = are_networks ? "accuracy, %" : "f - f*, 1e-6"},
+                        {.heading = "ratio"}});
+  for (std::size_t i = 0; i < methods.size(); ++i) {
+    std::vector<double> quality;
+    for (std::size_t run = i; run < runs.size(); run += methods.size()) {
+      const record::Metrics& final = runs[run].record.final;
+      quality.push_back((are_networks ? final.accuracy : final.gap).value_or(std::nan("")));
+    }
+    table.add_row(
+        {methods[i],
+         are_networks ? mean_and_spread(quality, 100, 2) : mean_and_spread(quality, 1e6, 3),
+         console::significant(record::compression_ratio(runs[i].record), 3)});
+  }
+  return table.text(columns_max);
+}
+
+// All methods with one seed after the other.
+std::vector<session::FinishedRun> run_all(const CompareCommand& command,
+                                          const std::filesystem::path& directory,
+                                          const launch::Placement& placement,
+                                          const std::vector<std::string>& arguments,
+                                          const console::Console& console) {
+  std::vector<session::FinishedRun> runs;
+  session::TrainOptions options = command.arguments.options;
+  const std::uint64_t first = options.seed;
+  for (std::size_t i = 0; i < command.seeds; ++i) {
+    options.seed = first + i;
+    const auto plans = make_plans(command, directory, options.seed);
+    for (auto& run : session::run_plans(options, plans, placement, arguments, console)) {
+      runs.push_back(std::move(run));
+    }
+    if (placement.role == launch::Role::starter) break;  // its workers take all seeds
+  }
+  return runs;
+}
+
 void run(const CompareCommand& command, const CLI::App& parsed, const console::Console& console) {
   const session::TrainOptions& options = command.arguments.options;
   check_arguments(command.arguments, command.methods);
   const std::filesystem::path directory = session::output_directory(options, "compare");
   const launch::Placement placement = launch::find_placement(options.workers);
-  const auto plans = make_plans(command, directory);
+  if (placement.reports()) {
+    for (const std::string& method : command.methods) warn_of_share(method, console);
+  }
+  if (command.arguments.dry_run) {
+    return print_plans(make_plans(command, directory, options.seed), options, placement, console);
+  }
   if (std::filesystem::exists(directory / record::kRunFile)) {
     throw UsageError(directory.string() + " holds a single run: give another --out");
   }
-  const auto runs = session::run_plans(options, plans, placement, given_arguments(parsed), console);
+  const auto runs = run_all(command, directory, placement, given_arguments(parsed), console);
   if (runs.empty()) return;  // another process reports
   const Json document = to_json(runs);
   record::write_json_file(directory / report::kCompareFile, document);
@@ -85,8 +148,12 @@ void run(const CompareCommand& command, const CLI::App& parsed, const console::C
     console::print_json(document, console);
   } else {
     for (const session::FinishedRun& run : runs) print_divergence(run, console);
-    fmt::print(console.out, "{}\nThe runs are in {}\nThe page is {}\n", runs_table(runs),
-               directory.string(), page.string());
+    if (command.seeds > 1) {
+      fmt::print(console.out, "Mean and standard deviation over {} seeds:\n{}\n", command.seeds,
+                 seeds_table(command.methods, runs, console.columns));
+    }
+    fmt::print(console.out, "{}\nThe runs are in {}\nThe page is {}\n",
+               runs_table(runs, console.columns), directory.string(), page.string());
   }
 }
 
@@ -96,15 +163,20 @@ void add_compare_command(CLI::App& program, const console::Console& console) {
   auto* app = program.add_subcommand(
       "compare", "Train with several methods, one after the other, and compare them");
   auto command = std::make_shared<CompareCommand>();
-  app->add_option("--methods", command->methods, "A codec or a method; give it once for each")
+  app->add_option("--methods", command->methods,
+                  "A codec or a method; repeat the option, or separate specs with ';'")
       ->type_name("SPEC")
+      ->delimiter(';')
+      ->transform(trimmed())
       ->allow_extra_args(false)
       ->capture_default_str();
+  add_count_option(*app, "--seeds", command->seeds, 1000,
+                   "Repeat all runs with so many seeds, from --seed on");
   add_train_options(*app, command->arguments);
   app->footer(
       "Example:\n"
-      "  gradwire compare --model cnn --epochs 2 --methods none --methods natural \\\n"
-      "    --methods 'ef(topk(1%) | natural)'");
+      "  gradwire compare --model cnn --epochs 2 --seeds 3 --methods 'none; natural; "
+      "ef(topk(1%) | natural)'");
   app->callback([command, app, &console] { run(*command, *app, console); });
 }
 

@@ -1,8 +1,10 @@
 // gradwire encode and decode: .f32 or .npy to .gw and back.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -16,7 +18,10 @@
 #include "gradwire/codec/codec.h"
 #include "gradwire/core/machine_threads.h"
 #include "gradwire/core/usage_error.h"
+#include "gradwire/file/atomic_file.h"
 #include "gradwire/file/gw_file.h"
+#include "gradwire/file/npy.h"
+#include "gradwire/file/read_file.h"
 #include "gradwire/file/tensor_file.h"
 
 namespace gradwire::cli {
@@ -29,11 +34,63 @@ struct FileOptions {
   std::string output;
   std::size_t threads = machine_threads();
   bool json = false;
+  bool force = false;
   std::string codec;       // encode only
   std::uint64_t seed = 0;  // encode only
 };
 
+constexpr const char* kStandardStream = "-";  // stdin as IN, stdout as OUT
+
+void check_files(const FileOptions& options) {
+  if (options.output == kStandardStream) {
+    if (options.json) throw UsageError("--json prints on stdout, and so does OUT -: give a file");
+    return;
+  }
+  if (!options.force && fs::exists(options.output)) {
+    throw UsageError(options.output + " exists: give --force to replace it");
+  }
+}
+
+std::vector<std::byte> read_stdin() { return read_file("/dev/stdin"); }
+
+void write_stdout(std::span<const std::byte> bytes, const console::Console& console) {
+  console.out.write(reinterpret_cast<const char*>(bytes.data()),
+                    static_cast<std::streamsize>(bytes.size()));
+}
+
+// A file that is removed when it goes.
+class ScratchFile {
+ public:
+  explicit ScratchFile(const char* ending)
+      : path_(fs::temp_directory_path() / fmt::format("gradwire-{}{}", getpid(), ending)) {}
+  ~ScratchFile() {
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+  }
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// From stdin: a .npy file by its first bytes, otherwise raw floats.
+Tensor read_input(const std::string& input) {
+  if (input != kStandardStream) return read_tensor(input);
+  const std::vector<std::byte> bytes = read_stdin();
+  constexpr std::string_view kNpy = "\x93NUMPY";
+  const bool is_npy =
+      bytes.size() >= kNpy.size() && std::memcmp(bytes.data(), kNpy.data(), kNpy.size()) == 0;
+  const ScratchFile scratch(is_npy ? ".npy" : ".f32");
+  AtomicFile file(scratch.path());
+  file.write(bytes);
+  file.commit();
+  return read_tensor(scratch.path());
+}
+
 void refuse_same_file(const FileOptions& options) {
+  if (options.output == kStandardStream) return;
   std::error_code absent;  // then they are not the same
   if (options.input == options.output || fs::equivalent(options.input, options.output, absent)) {
     throw UsageError(options.output + ": is both IN and OUT: give OUT another name");
@@ -41,7 +98,7 @@ void refuse_same_file(const FileOptions& options) {
 }
 
 void refuse_other_than_gw(const std::string& output) {
-  if (fs::path(output).extension() == ".gw") return;
+  if (output == kStandardStream || fs::path(output).extension() == ".gw") return;
   throw UsageError(output + ": encode writes .gw files: give OUT that ending");
 }
 
@@ -73,12 +130,18 @@ void report(const Summary& summary, const FileOptions& options, const console::C
 void run_encode(const FileOptions& options, const console::Console& console) {
   refuse_same_file(options);
   refuse_other_than_gw(options.output);
+  check_files(options);
+  warn_of_threads(options.threads, "for one file", console);
   const std::unique_ptr<const Codec> codec = make_codec(options.codec);
-  const Tensor tensor = read_tensor(options.input);
+  const Tensor tensor = read_input(options.input);
   ThreadPool pool(options.threads);
-  write_gw(options.output, tensor, *codec, options.seed, pool);
+  const bool is_stdout = options.output == kStandardStream;
+  const ScratchFile scratch(".gw");
+  const fs::path path = is_stdout ? scratch.path() : fs::path(options.output);
+  write_gw(path, tensor, *codec, options.seed, pool);
   const std::uint64_t float_bytes = tensor.values.size() * sizeof(float);
-  const std::uint64_t file_bytes = fs::file_size(options.output);
+  const std::uint64_t file_bytes = fs::file_size(path);
+  if (is_stdout) write_stdout(read_file(path), console);
   report({.verb = "encoded",
           .spec = codec->spec(),
           .elements = tensor.values.size(),
@@ -90,11 +153,20 @@ void run_encode(const FileOptions& options, const console::Console& console) {
 
 void run_decode(const FileOptions& options, const console::Console& console) {
   refuse_same_file(options);
-  check_tensor_path(options.output);
-  const GwFile file = read_gw(options.input);
+  const bool is_stdout = options.output == kStandardStream;
+  if (!is_stdout) check_tensor_path(options.output);
+  check_files(options);
+  const GwFile file = options.input == kStandardStream ? parse_gw_file("stdin", read_stdin())
+                                                       : read_gw(options.input);
   ThreadPool pool(options.threads);
   const Tensor tensor = decode_gw(file, pool);
-  write_tensor(options.output, tensor);
+  if (is_stdout) {
+    const std::vector<std::uint64_t> one_dimension = {tensor.values.size()};
+    write_stdout(npy_header(tensor.shape.value_or(one_dimension)), console);
+    write_stdout(std::as_bytes(std::span(tensor.values)), console);
+  } else {
+    write_tensor(options.output, tensor);
+  }
   const std::uint64_t float_bytes = tensor.values.size() * sizeof(float);
   report({.verb = "decoded",
           .spec = file.codec->spec(),
@@ -110,10 +182,14 @@ void run_decode(const FileOptions& options, const console::Console& console) {
 void add_encode_command(CLI::App& program, const console::Console& console) {
   auto* command = program.add_subcommand("encode", "Encode a tensor file as a .gw file");
   auto options = std::make_shared<FileOptions>();
-  command->add_option("IN", options->input, "A .f32 (raw little-endian floats) or .npy file")
+  command
+      ->add_option("IN", options->input,
+                   "A .f32 (raw little-endian floats) or .npy file; - for stdin")
       ->required()
       ->type_name("");
-  command->add_option("OUT", options->output, "The .gw file to write")->required()->type_name("");
+  command->add_option("OUT", options->output, "The .gw file to write; - for stdout")
+      ->required()
+      ->type_name("");
   command->add_option("--codec", options->codec, "How to encode; see 'gradwire codecs'")
       ->required()
       ->type_name("SPEC");
@@ -121,6 +197,7 @@ void add_encode_command(CLI::App& program, const console::Console& console) {
       ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("S")
       ->capture_default_str();
+  command->add_flag("--force", options->force, "Replace OUT if it exists");
   add_threads_option(*command, options->threads);
   add_json_option(*command, options->json);
   command->footer(
@@ -132,10 +209,12 @@ void add_encode_command(CLI::App& program, const console::Console& console) {
 void add_decode_command(CLI::App& program, const console::Console& console) {
   auto* command = program.add_subcommand("decode", "Decode a .gw file to a tensor file");
   auto options = std::make_shared<FileOptions>();
-  command->add_option("IN", options->input, "A .gw file")->required()->type_name("");
-  command->add_option("OUT", options->output, "The .f32 or .npy file to write")
+  command->add_option("IN", options->input, "A .gw file; - for stdin")->required()->type_name("");
+  command
+      ->add_option("OUT", options->output, "The .f32 or .npy file to write; - for .npy on stdout")
       ->required()
       ->type_name("");
+  command->add_flag("--force", options->force, "Replace OUT if it exists");
   add_threads_option(*command, options->threads);
   add_json_option(*command, options->json);
   command->footer(

@@ -24,7 +24,7 @@ class FileCommands : public testing::Test {
  protected:
   FileCommands() {
     write_tensor(npy, tensor);
-    const Outcome encoded = gradwire({"encode", "--codec", "none", npy, gw});
+    const Outcome encoded = gradwire({"encode", "--force", "--codec", "none", npy, gw});
     EXPECT_EQ(encoded.exit_code, kDone) << encoded.err;
   }
 
@@ -33,8 +33,8 @@ class FileCommands : public testing::Test {
     write_text(gw, bytes);
     const Names before = directory.names();
     const std::string out = directory / "out.npy";
-    for (const Outcome& outcome :
-         {gradwire({"decode", "--json", gw, out}), gradwire({"inspect", "--json", gw})}) {
+    for (const Outcome& outcome : {gradwire({"decode", "--force", "--json", gw, out}),
+                                   gradwire({"inspect", "--json", gw})}) {
       EXPECT_EQ(outcome.exit_code, kFailed);
       EXPECT_EQ(outcome.out, "");
       EXPECT_TRUE(outcome.err.starts_with("gradwire: " + gw + ": at byte ")) << outcome.err;
@@ -52,7 +52,7 @@ class FileCommands : public testing::Test {
 
 TEST_F(FileCommands, RoundTripKeepsValuesAndShape) {
   const std::string back = directory / "back.npy";
-  const Outcome outcome = gradwire({"decode", gw, back});
+  const Outcome outcome = gradwire({"decode", "--force", gw, back});
   EXPECT_EQ(outcome.exit_code, kDone) << outcome.err;
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(read_tensor(back), tensor);
@@ -64,16 +64,16 @@ TEST_F(FileCommands, RawFloatsComeBackAsTheSameBytes) {
   const std::string raw_gw = directory / "raw.gw";
   const std::string back = directory / "back.f32";
   write_tensor(raw, tensor);
-  EXPECT_EQ(gradwire({"encode", "--codec", "none", raw, raw_gw}).exit_code, kDone);
-  EXPECT_EQ(gradwire({"decode", raw_gw, back}).exit_code, kDone);
+  EXPECT_EQ(gradwire({"encode", "--force", "--codec", "none", raw, raw_gw}).exit_code, kDone);
+  EXPECT_EQ(gradwire({"decode", "--force", raw_gw, back}).exit_code, kDone);
   EXPECT_EQ(read_text(back), read_text(raw));
 }
 
 TEST_F(FileCommands, SeedDecidesTheBytesAndTheNumberOfThreadsDoesNot) {
   const auto encoded = [&](const char* seed, const char* threads) {
     const std::string out = directory / "seeded.gw";
-    const Outcome outcome = gradwire(
-        {"encode", "--codec", "qsgd(bits=2)", "--seed", seed, "--threads", threads, npy, out});
+    const Outcome outcome = gradwire({"encode", "--force", "--codec", "qsgd(bits=2)", "--seed",
+                                      seed, "--threads", threads, npy, out});
     EXPECT_EQ(outcome.exit_code, kDone) << outcome.err;
     return read_text(out);
   };
@@ -82,7 +82,7 @@ TEST_F(FileCommands, SeedDecidesTheBytesAndTheNumberOfThreadsDoesNot) {
 }
 
 TEST_F(FileCommands, OneLineOnStderrSaysWhatWasDone) {
-  const Outcome outcome = gradwire({"encode", "--codec", "fp16", npy, gw});
+  const Outcome outcome = gradwire({"encode", "--force", "--codec", "fp16", npy, gw});
   const std::size_t bytes = read_text(gw).size();
   EXPECT_EQ(outcome.err, "encoded " + npy + " with fp16: 4,000 bytes in, " +
                              console::thousands(bytes) + " bytes out, ratio " +
@@ -92,7 +92,7 @@ TEST_F(FileCommands, OneLineOnStderrSaysWhatWasDone) {
 TEST_F(FileCommands, JsonOfEncodeAndDecodeHasTheBytesAndTheRatio) {
   const Names names = {"input", "output", "spec", "elements", "bytes_in", "bytes_out", "ratio"};
   const std::string back = directory / "back.npy";
-  const Json encoded = gradwire({"encode", "--json", "--codec", "qsgd", npy, gw}).json();
+  const Json encoded = gradwire({"encode", "--force", "--json", "--codec", "qsgd", npy, gw}).json();
   EXPECT_EQ(fields(encoded), names);
   EXPECT_EQ(encoded["spec"], make_codec("qsgd")->spec());
   EXPECT_EQ(encoded["elements"], 1000);
@@ -100,7 +100,7 @@ TEST_F(FileCommands, JsonOfEncodeAndDecodeHasTheBytesAndTheRatio) {
   EXPECT_EQ(encoded["bytes_out"], read_text(gw).size());
   EXPECT_GT(encoded["ratio"], 1.0);
 
-  const Json decoded = gradwire({"decode", "--json", gw, back}).json();
+  const Json decoded = gradwire({"decode", "--force", "--json", gw, back}).json();
   EXPECT_EQ(fields(decoded), names);
   EXPECT_EQ(decoded["bytes_in"], encoded["bytes_out"]);
   EXPECT_EQ(decoded["bytes_out"], encoded["bytes_in"]);
@@ -134,7 +134,7 @@ TEST_F(FileCommands, FailedDecodeLeavesTheOldOutputAlone) {
   const std::string out = directory / "out.npy";
   write_text(out, "precious");
   write_text(gw, read_text(gw).substr(0, 100));
-  EXPECT_EQ(gradwire({"decode", gw, out}).exit_code, kFailed);
+  EXPECT_EQ(gradwire({"decode", "--force", gw, out}).exit_code, kFailed);
   EXPECT_EQ(read_text(out), "precious");
 }
 
@@ -144,7 +144,7 @@ TEST_F(FileCommands, FailedEncodeLeavesNothing) {
   for (const Names& arguments :
        {Names{"--codec", "none", directory / "absent.npy"}, Names{"--codec", "none", gw},
         Names{"--codec", "no_such_codec", npy}}) {
-    Names call = {"encode", "--json", out};
+    Names call = {"encode", "--force", "--json", out};
     call.insert(call.begin() + 1, arguments.begin(), arguments.end());
     const Outcome outcome = gradwire(call);
     EXPECT_EQ(outcome.exit_code, arguments[1] == "none" ? kFailed : kWrongUsage);
@@ -158,30 +158,32 @@ TEST_F(FileCommands, SameFileInAndOutIsWrongUsage) {
   const std::string before = read_text(npy);
   const std::string other_name = directory / "./tensor.npy";
   for (const std::string& out : {npy, other_name}) {
-    const Outcome outcome = gradwire({"encode", "--codec", "none", npy, out});
+    const Outcome outcome = gradwire({"encode", "--force", "--codec", "none", npy, out});
     EXPECT_EQ(outcome.exit_code, kWrongUsage);
     EXPECT_TRUE(contains(outcome.err, "is both IN and OUT")) << outcome.err;
   }
-  EXPECT_EQ(gradwire({"decode", gw, gw}).exit_code, kWrongUsage);
+  EXPECT_EQ(gradwire({"decode", "--force", gw, gw}).exit_code, kWrongUsage);
   EXPECT_EQ(read_text(npy), before);
 }
 
 TEST_F(FileCommands, OutputOfAnUnknownKindIsRefusedBeforeTheInputIsRead) {
-  const Outcome outcome = gradwire({"decode", directory / "absent.gw", directory / "out.txt"});
+  const Outcome outcome =
+      gradwire({"decode", "--force", directory / "absent.gw", directory / "out.txt"});
   EXPECT_EQ(outcome.exit_code, kFailed);
   EXPECT_TRUE(contains(outcome.err, "out.txt: unknown kind of file")) << outcome.err;
 }
 
 TEST_F(FileCommands, EncodeWritesNothingButGwFiles) {
   const std::string other = directory / "other.f32";
-  const Outcome outcome = gradwire({"encode", "--codec", "none", npy, other});
+  const Outcome outcome = gradwire({"encode", "--force", "--codec", "none", npy, other});
   EXPECT_EQ(outcome.exit_code, kWrongUsage);
   EXPECT_TRUE(contains(outcome.err, "other.f32: encode writes .gw files")) << outcome.err;
   EXPECT_FALSE(std::filesystem::exists(other));
 }
 
 TEST_F(FileCommands, FileNamedLikeACommandIsAFile) {
-  const Outcome outcome = gradwire({"encode", "--codec", "none", "decode", directory / "out.gw"});
+  const Outcome outcome =
+      gradwire({"encode", "--force", "--codec", "none", "decode", directory / "out.gw"});
   EXPECT_EQ(outcome.exit_code, kFailed);
   EXPECT_TRUE(outcome.err.starts_with("gradwire: decode: unknown kind of file")) << outcome.err;
 }
@@ -211,14 +213,14 @@ TEST_F(FileCommands, InspectShowsThePoisonFlag) {
   Tensor poisoned = tensor;
   poisoned.values[3] = std::numeric_limits<float>::infinity();
   write_tensor(npy, poisoned);
-  EXPECT_EQ(gradwire({"encode", "--codec", "none", npy, gw}).exit_code, kDone);
+  EXPECT_EQ(gradwire({"encode", "--force", "--codec", "none", npy, gw}).exit_code, kDone);
   EXPECT_EQ(gradwire({"inspect", "--json", gw}).json()["frames"][0]["flags"], Json{"poison"});
   EXPECT_TRUE(contains(gradwire({"inspect", gw}).out, " poison "));
 }
 
 TEST_F(FileCommands, InspectOfAnEmptyTensorHasNoBitsPerElement) {
   write_tensor(npy, counting(0, 5));
-  EXPECT_EQ(gradwire({"encode", "--codec", "natural", npy, gw}).exit_code, kDone);
+  EXPECT_EQ(gradwire({"encode", "--force", "--codec", "natural", npy, gw}).exit_code, kDone);
   const Json document = gradwire({"inspect", "--json", gw}).json();
   EXPECT_EQ(document["shape"], (Json{0, 5}));
   EXPECT_EQ(document["frames"], Json::array());
@@ -231,7 +233,7 @@ TEST_F(FileCommands, InspectShortensALongListUnlessAllIsAskedFor) {
   const Tensor large{.values = std::vector<float>(std::size_t{16} << 20)};
   const std::string raw = directory / "large.f32";
   write_tensor(raw, large);
-  EXPECT_EQ(gradwire({"encode", "--codec", "topk(0.001%)", raw, gw}).exit_code, kDone);
+  EXPECT_EQ(gradwire({"encode", "--force", "--codec", "topk(0.001%)", raw, gw}).exit_code, kDone);
 
   const std::string some = gradwire({"inspect", gw}).out;
   EXPECT_TRUE(contains(some, "\n  ..."));

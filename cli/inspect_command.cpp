@@ -111,7 +111,7 @@ void print_text(const GwFile& file, bool all, const console::Console& console) {
              console::thousands(header.element_count), console::thousands(file.bytes.size()),
              console::fixed(ratio(file), 2), console::fixed(bits_per_element(file), 3), header.seed,
              console::thousands(file.view.frames.size()),
-             frame_table(file.view.frames, all).text());
+             frame_table(file.view.frames, all).text(console.columns));
 }
 
 void run(const InspectOptions& options, const console::Console& console) {

@@ -56,7 +56,7 @@ void print_table(const std::vector<MethodExample>& examples, const console::Cons
              "Memory is in floats for each parameter, on each of N ranks; 1/N is what owners hold "
              "where\nwhat goes down is rounded. Any codec of 'gradwire codecs' can stand in the "
              "brackets, as\nfar as the method can use it.\n",
-             table.text());
+             table.text(console.columns));
 }
 
 }  // namespace

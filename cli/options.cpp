@@ -1,14 +1,19 @@
 #include "cli/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <regex>
 #include <string>
 #include <string_view>
 #include <system_error>
+
+#include "gradwire/core/machine_threads.h"
+#include "gradwire/method/parsed_method.h"
 
 namespace gradwire::cli {
 
@@ -53,6 +58,43 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
     return std::string();
   };
   return {normalise, ""};
+}
+
+CLI::Validator trimmed() {
+  return {[](std::string& text) {
+            CLI::detail::trim(text);
+            return std::string();
+          },
+          ""};
+}
+
+void add_config_option(CLI::App& command) {
+  // Its value is read before the arguments are parsed (config_file.h).
+  command.add_option("--config", "Take options from a TOML file, such as: model = \"cnn\"")
+      ->type_name("FILE");
+}
+
+void warn_of_threads(std::size_t threads, const char* whose, const console::Console& console) {
+  constexpr std::size_t kUseful = 4;
+  if (threads <= kUseful * machine_threads()) return;
+  fmt::print(console.err, "gradwire: {} threads {} on {} cores only get in each other's way\n",
+             threads, whose, machine_threads());
+}
+
+void warn_of_share(const std::string& method, const console::Console& console) {
+  static const std::regex whole(R"(([a-z0-9]+)\(\s*1\s*([,)]))");
+  std::smatch found;
+  if (!std::regex_search(method, found, whole)) return;
+  try {  // a whole number would not take a percent sign
+    parse_method(std::regex_replace(method, whole, "$1(1%$2"));
+  } catch (const Error&) {
+    return;
+  }
+  fmt::print(
+      console.err,
+      "gradwire: in '{}', {}(1) keeps everything: 1 means 100%. Write {}(1%) for one element "
+      "in a hundred\n",
+      method, found[1].str(), found[1].str());
 }
 
 CLI::Option* add_json_option(CLI::App& command, bool& json) {

@@ -4,6 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+
+#include "console/console.h"
 
 namespace CLI {
 class App;
@@ -19,6 +22,16 @@ inline constexpr std::size_t kThreadsMax = 1024;
 // For Option::transform: decimal digits, also as 5M, 10k or 1e6. CLI11 by itself reads "-1" as
 // 2^64 - 1, and "010" as 8.
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
+
+// For Option::transform: without spaces at the ends.
+CLI::Validator trimmed();
+
+void add_config_option(CLI::App& command);
+
+// Say on stderr what is most likely a mistake: many more threads than cores; a share of 1, as in
+// 'NAME(1)', where one percent was meant.
+void warn_of_threads(std::size_t threads, const char* whose, const console::Console& console);
+void warn_of_share(const std::string& method, const console::Console& console);
 
 CLI::Option* add_json_option(CLI::App& command, bool& json);
 CLI::Option* add_threads_option(CLI::App& command, std::size_t& threads);

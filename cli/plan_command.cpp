@@ -195,8 +195,8 @@ void print_table(const Planned& planned, const PlanCommandOptions& options,
              "{} elements of one dimension or in small tensors are sent as they are, and are in "
              "neither count.\n"
              "Planned in {} ms; {}.\n",
-             table.text(), console::fixed(plan.bytes, 0), console::fixed(plan.uniform_bytes, 0),
-             uniform,
+             table.text(console.columns), console::fixed(plan.bytes, 0),
+             console::fixed(plan.uniform_bytes, 0), uniform,
              plan.bytes <= plan.uniform_bytes
                  ? console::significant(plan.uniform_bytes / plan.bytes, 3) + " times smaller"
                  : console::significant(plan.bytes / plan.uniform_bytes, 3) + " times larger",

@@ -9,8 +9,10 @@
 #include <exception>
 #include <new>
 #include <ostream>
+#include <sstream>
 
 #include "cli/commands.h"
+#include "cli/config_file.h"
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/usage_error.h"
 #include "gradwire/transport/transport.h"
@@ -37,7 +39,7 @@ std::string call_of(const CLI::App& command) {
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
+    if (!command->get_group().empty()) names.push_back(command->get_name());
   }
   return names;
 }
@@ -76,13 +78,34 @@ int failed(std::string_view what, const console::Console& console) {
   return kFailed;
 }
 
+// Descriptions of options and commands begin at a column, and continue there.
+std::string wrapped_help(const std::string& text, std::size_t columns_max) {
+  constexpr std::size_t kColumn = 30;  // that of CLI11
+  std::string wrapped;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_entry = line.starts_with("  ") && !line.starts_with("  gradwire ");
+    while (is_entry && columns_max > 2 * kColumn && line.size() > columns_max) {
+      const std::size_t cut = line.rfind(' ', columns_max);
+      if (cut == std::string::npos || cut <= kColumn) break;
+      wrapped += line.substr(0, cut) + '\n';
+      line = std::string(kColumn, ' ') + line.substr(cut + 1);
+    }
+    wrapped += line + '\n';
+  }
+  return wrapped;
+}
+
 // Parses, which also runs the command.
 int parse(CLI::App& program, std::vector<std::string> arguments, const console::Console& console) {
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
+    arguments = with_config_file(std::move(arguments));
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     program.parse(std::move(arguments));
   } catch (const CLI::Success& help_or_version) {
-    program.exit(help_or_version, console.out, console.err);
+    std::ostringstream text;
+    program.exit(help_or_version, text, console.err);
+    fmt::print(console.out, "{}", wrapped_help(text.str(), console.columns));
     return kDone;
   } catch (const CLI::ParseError& error) {
     // What was not understood is a better hint than what is then missing.
@@ -107,9 +130,17 @@ int parse(CLI::App& program, std::vector<std::string> arguments, const console::
   return kDone;
 }
 
+// "help bench codec" is "bench codec --help".
+void replace_help(std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front() != "help") return;
+  arguments.erase(arguments.begin());
+  arguments.push_back("--help");
+}
+
 int run(std::vector<std::string> arguments, const console::Console& console) {
+  replace_help(arguments);
   CLI::App program("Gradients in fewer bytes, at the speed of memory.", "gradwire");
-  program.set_version_flag("--version", "gradwire " GRADWIRE_VERSION);
+  program.set_version_flag("-V,--version", "gradwire " GRADWIRE_VERSION);
   program.footer(
       "Each command has its own help with an example:\n"
       "  gradwire encode --help");
@@ -126,9 +157,12 @@ int run(std::vector<std::string> arguments, const console::Console& console) {
   add_compare_command(program, console);
   add_run_command(program);
   add_agent_command(program);
+  add_doctor_command(program, console);
   add_report_command(program, console);
   add_secret_command(program, console);
   add_reproduce_command(program, console);
+  add_completion_command(program, console);
+  add_man_command(program, console);
   const int exit_code = parse(program, std::move(arguments), console);
   console.out.flush();
   if (!console.out) return failed("cannot write to stdout: is the disk full?", console);

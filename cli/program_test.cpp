@@ -1,6 +1,8 @@
 #include "cli/program.h"
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "cli/test_program.h"
 #include "gradwire/file/test_directory.h"
@@ -86,7 +88,7 @@ TEST(Program, ArgumentsThatAreMissingWrongOrTooManyAreWrongUsage) {
   expect_wrong_usage({"inspect", "a.gw", "b.gw"}, "'b.gw' is one argument too many");
 }
 
-TEST(Program, NumbersAreDecimalDigitsWithinTheirBounds) {
+TEST(Program, NumbersAreWholeAndWithinTheirBounds) {
   const auto refused = [](const Names& command, const Names& texts, std::string_view what) {
     for (const std::string& text : texts) {
       Names arguments = command;
@@ -95,11 +97,75 @@ TEST(Program, NumbersAreDecimalDigitsWithinTheirBounds) {
                          "'" + text + "' is not a whole number from " + std::string(what));
     }
   };
-  refused({"codecs", "--elements"}, {"0", "-1", "many", "1e6", "1099511627777", ""},
+  refused({"codecs", "--elements"}, {"0", "-1", "many", "1.5", "5X", "1e13", "1099511627777", ""},
           "1 to 1099511627776");
   refused({"decode", "a.gw", "a.f32", "--threads"}, {"0", "1025"}, "1 to 1024");
   refused({"encode", "a.f32", "a.gw", "--codec", "natural", "--seed"},
           {"-1", "18446744073709551616", "0x10", " 1"}, "0 to 18446744073709551615");
+}
+
+TEST(Program, NumbersMayHaveAUnitOrAnExponent) {
+  for (const char* text : {"2000", "2k", "2e3", "0.002M"}) {
+    const Outcome outcome = gradwire({"codecs", "--json", "--elements", text});
+    EXPECT_EQ(outcome.json()["codecs"][0]["guarantee"]["elements"], 2000) << text;
+  }
+}
+
+TEST(Program, HelpIsAlsoACommand) {
+  EXPECT_EQ(gradwire({"help"}).out, gradwire({"--help"}).out);
+  EXPECT_EQ(gradwire({"help", "bench", "codec"}).out, gradwire({"bench", "codec", "--help"}).out);
+  EXPECT_EQ(gradwire({"-V"}).out, gradwire({"--version"}).out);
+}
+
+TEST(Program, CompletionAndManualNameAllOptions) {
+  const std::string completion = gradwire({"completion", "bash"}).out;
+  EXPECT_TRUE(contains(completion, "'bench codec') words='"));
+  EXPECT_TRUE(contains(completion, "--ranks-per-host"));
+  EXPECT_FALSE(contains(completion, "agent"));
+  const std::string manual = gradwire({"man"}).out;
+  EXPECT_TRUE(manual.starts_with(".TH GRADWIRE 1"));
+  EXPECT_TRUE(contains(manual, "gradwire bench codec"));
+  EXPECT_TRUE(contains(manual, "\\-\\-batch\\-size"));
+}
+
+TEST(Program, CommandOfRunNeedsADoubleDash) {
+  expect_wrong_usage({"run", "-H", "a,b", "train", "--model", "cnn"}, "write -- in front of");
+  expect_wrong_usage({"run", "--", "train"}, "give the hosts: -H host1,host2");
+  expect_wrong_usage({"run", "-H", "a,,b", "--", "train"}, "'' is not the name of a host");
+  expect_wrong_usage({"run", "-H", "a,a", "--", "train"}, "a is named twice");
+  expect_wrong_usage({"run", "-H", "localhost,b", "--", "train"}, "cannot reach the first one");
+}
+
+TEST(Program, OptionsMayComeFromAFile) {
+  const TestDirectory directory;
+  const std::string path = directory / "run.toml";
+  std::ofstream(path) << "# a comment\nmodel = \"logistic\"\nworkers = 3\nsteps = 1e2\n"
+                      << "overwrite = true\nmethod = \"natural\"\n";
+  const Outcome outcome = gradwire({"train", "--config", path, "--method", "fp16", "--dry-run",
+                                    "--out", (directory / "run").string()});
+  EXPECT_EQ(outcome.exit_code, kDone) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "would train logistic on generated with fp16, 3 workers"))
+      << outcome.out;
+  EXPECT_FALSE(std::filesystem::exists(directory / "run"));
+  expect_wrong_usage({"train", "--config", directory / "absent"}, "there is no such file");
+  std::ofstream(path) << "modle = \"cnn\"\n";
+  expect_wrong_usage({"train", "--config", path}, "'--modle");
+}
+
+TEST(Program, WholeShareAndTooManyThreadsAreWarnedOf) {
+  const TestDirectory directory;
+  const Outcome outcome = gradwire({"train", "--model", "logistic", "--method", "ef(topk(1))",
+                                    "--dry-run", "--out", (directory / "run").string()});
+  EXPECT_TRUE(contains(outcome.err, "topk(1) keeps everything: 1 means 100%")) << outcome.err;
+  EXPECT_EQ(gradwire({"train", "--model", "logistic", "--method", "ef(topk(1%))", "--dry-run",
+                      "--out", (directory / "run").string()})
+                .err,
+            "");
+}
+
+TEST(Program, UnknownInstructionSetIsWrongUsage) {
+  expect_wrong_usage({"bench", "codec", "--target", "foo"},
+                     "'foo' is not an instruction set of this machine");
 }
 
 TEST(Program, LeadingZerosDoNotMakeANumberOctal) {

@@ -109,7 +109,7 @@ void add_reproduce_command(CLI::App& program, const console::Console& console) {
   app->add_flag("--quick", command->options.is_quick,
                 "Smaller measurements: a minute or two for each claim");
   app->add_option("--data-dir", command->options.data_directory,
-                  "Directory of LIBSVM files, such as mushrooms, a5a and w8a [generated data]")
+                  "Directory of mushrooms, a5a and w8a (LIBSVM) and of wikitext-2 [generated data]")
       ->type_name("DIR");
   app->add_option(
          "--out", command->options.directory,

@@ -1,12 +1,15 @@
 #include "cli/run_tables.h"
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
 #include <cmath>
 #include <functional>
+#include <ostream>
 
 #include "console/format.h"
 #include "console/table.h"
+#include "gradwire/method/parsed_method.h"
 #include "record/prediction.h"
 
 namespace gradwire::cli {
@@ -20,7 +23,7 @@ std::string megabytes(std::uint64_t bytes) {
 
 bool is_network(const session::FinishedRun& run) { return run.record.final.test_loss.has_value(); }
 
-std::string convex_steps_table(const session::FinishedRun& run) {
+std::string convex_steps_table(const session::FinishedRun& run, std::size_t columns_max) {
   console::Table table({{.heading = "step"},
                         {.heading = "f - f*"},
                         {.heading = "MB sent\nper worker"},
@@ -40,13 +43,13 @@ std::string convex_steps_table(const session::FinishedRun& run) {
     message_bytes += step.traffic.message_bytes;
     if (step.metrics.gap) add(step.step, step.metrics);
   }
-  return table.text();
+  return table.text(columns_max);
 }
 
-std::string network_steps_table(const session::FinishedRun& run) {
+std::string network_steps_table(const session::FinishedRun& run, std::size_t columns_max) {
   console::Table table({{.heading = "step"},
-                        {.heading = "loss"},
-                        {.heading = "test loss"},
+                        {.heading = "training\nloss"},
+                        {.heading = "test\nloss"},
                         {.heading = "accuracy"},
                         {.heading = "MB sent\nper worker"},
                         {.heading = "seconds"}});
@@ -68,7 +71,7 @@ std::string network_steps_table(const session::FinishedRun& run) {
     loss = 0;
     losses = 0;
   }
-  return table.text();
+  return table.text(columns_max);
 }
 
 std::vector<std::string> quality_cells(const session::FinishedRun& run) {
@@ -106,7 +109,8 @@ std::vector<std::string> time_cells(const session::FinishedRun& run) {
 using Cells = std::vector<std::string>;
 
 std::string make_table(std::span<const session::FinishedRun> runs, const Cells& headings,
-                       const std::function<Cells(const session::FinishedRun&)>& cells_of) {
+                       const std::function<Cells(const session::FinishedRun&)>& cells_of,
+                       std::size_t columns_max) {
   std::vector<console::Table::Column> columns = {
       {.heading = "method", .align = console::Table::Align::left}};
   for (const std::string& heading : headings) columns.push_back({heading});
@@ -116,36 +120,51 @@ std::string make_table(std::span<const session::FinishedRun> runs, const Cells& 
     cells.insert(cells.begin(), run.record.method);
     table.add_row(std::move(cells));
   }
-  return table.text();
+  return table.text(columns_max);
 }
 
 }  // namespace
 
-std::string steps_table(const session::FinishedRun& run) {
-  return is_network(run) ? network_steps_table(run) : convex_steps_table(run);
+void print_plans(std::span<const session::RunPlan> plans, const session::TrainOptions& options,
+                 const launch::Placement& placement, const console::Console& console) {
+  if (!placement.reports()) return;
+  for (const session::RunPlan& plan : plans) {
+    session::check_directory(plan.directory, options);
+    fmt::print(console.out, "would train {} on {} with {}, {} workers ({}), into {}\n",
+               options.model, options.data_or_usual(), parse_method(plan.method).spec,
+               placement.size, placement.transport->name, plan.directory.string());
+  }
+}
+
+std::string steps_table(const session::FinishedRun& run, std::size_t columns_max) {
+  return is_network(run) ? network_steps_table(run, columns_max)
+                         : convex_steps_table(run, columns_max);
 }
 
 bool is_finite(const record::Metrics& final) {
   return std::isfinite(or_nothing(final.test_loss ? final.test_loss : final.loss));
 }
 
-std::string runs_table(std::span<const session::FinishedRun> runs) {
+std::string runs_table(std::span<const session::FinishedRun> runs, std::size_t columns_max) {
   const bool are_networks = !runs.empty() && is_network(runs.front());
-  Cells results = are_networks ? Cells{"loss", "test\nloss", "accuracy"} : Cells{"f - f*"};
-  for (const char* heading : {"MB sent\na worker", "MB\nreceived", "ratio", "uploads\nskipped"}) {
+  Cells results =
+      are_networks ? Cells{"training\nloss", "test\nloss", "accuracy"} : Cells{"f - f*"};
+  for (const char* heading : {"MB sent\nper worker", "MB\nreceived", "ratio", "uploads\nskipped"}) {
     results.emplace_back(heading);
   }
-  Cells times = {"ms a step:\ncompute", "\nencode", "\nexchange", "\ndecode"};
+  Cells times = {"ms per step:\ncompute", "\nencode", "\nexchange", "\ndecode"};
   for (const record::Bandwidth& link : record::kBandwidths) {
     times.push_back(fmt::format("predicted:\n{}", link.name));
   }
-  return make_table(runs, results,
-                    [](const session::FinishedRun& run) {
-                      Cells cells = quality_cells(run);
-                      for (auto& cell : byte_cells(run)) cells.push_back(std::move(cell));
-                      return cells;
-                    }) +
-         "\n" + make_table(runs, times, time_cells);
+  return make_table(
+             runs, results,
+             [](const session::FinishedRun& run) {
+               Cells cells = quality_cells(run);
+               for (auto& cell : byte_cells(run)) cells.push_back(std::move(cell));
+               return cells;
+             },
+             columns_max) +
+         "\n" + make_table(runs, times, time_cells, columns_max);
 }
 
 }  // namespace gradwire::cli

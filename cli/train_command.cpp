@@ -7,7 +7,9 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/elastic_options.h"
 #include "cli/given_arguments.h"
+#include "cli/options.h"
 #include "cli/run_tables.h"
 #include "cli/train_options.h"
 #include "console/format.h"
@@ -22,6 +24,7 @@ namespace {
 
 struct TrainCommand {
   TrainArguments arguments;
+  ElasticArguments elastic;
   std::string method = "none";
 };
 
@@ -47,7 +50,7 @@ std::string describe(const session::FinishedRun& run, const session::TrainOption
   }
   return fmt::format(
       "{} ({} parameters) on {} ({} samples), {}, batches of {}.\n"
-      "{}, rate {} ({}). A ring of 32-bit floats sends {} times as much.\n",
+      "{}, rate {} ({}). Without compression, a ring all-reduce sends {} times as many bytes.\n",
       text("model"), console::thousands(run.record.parameters), text("data"),
       count("train_samples"), who, count("batch"), text("optimiser"),
       console::significant(how.at("learning_rate"), 4), text("schedule"),
@@ -65,7 +68,7 @@ std::string describe_notes(const session::FinishedRun& run) {
 
 void print_run(const session::FinishedRun& run, const session::TrainOptions& options,
                const std::filesystem::path& page, const console::Console& console) {
-  fmt::print(console.out, "{}\n{}", steps_table(run), describe(run, options));
+  fmt::print(console.out, "{}\n{}", steps_table(run, console.columns), describe(run, options));
   fmt::print(console.out, "{}", describe_notes(run));
   if (run.record.poisoned > 0) {
     fmt::print(console.out, "{} steps met a NaN or an infinity and changed nothing.\n",
@@ -73,7 +76,7 @@ void print_run(const session::FinishedRun& run, const session::TrainOptions& opt
   }
   const std::uint64_t resumed_from = run.record.configuration.at("resumed_from");
   if (resumed_from > 0) {
-    fmt::print(console.out, "It went on after step {}.\n", console::thousands(resumed_from));
+    fmt::print(console.out, "It was resumed after step {}.\n", console::thousands(resumed_from));
   }
   fmt::print(console.out, "The run is in {}\nThe page is {}\n", run.directory.string(),
              page.string());
@@ -98,24 +101,41 @@ void warn_of_optimiser(const TrainCommand& command, const console::Console& cons
   if (!warning.empty()) fmt::print(console.err, "gradwire: {}\n", warning);
 }
 
-void run(const TrainCommand& command, const CLI::App& parsed, const console::Console& console) {
-  const session::TrainOptions& options = command.arguments.options;
-  check_arguments(command.arguments, {command.method});
-  const session::RunPlan plan{command.method, session::output_directory(options, command.method),
-                              options.tensorboard};
-  const launch::Placement placement = launch::find_placement(options.workers);
-  if (placement.reports()) warn_of_optimiser(command, console);
-  const auto runs =
-      session::run_plans(options, {&plan, 1}, placement, given_arguments(parsed), console);
-  if (runs.empty()) return;  // another process reports
-  const session::FinishedRun& done = runs.front();
+void finish(const session::FinishedRun& done, const TrainCommand& command,
+            const console::Console& console) {
   const std::filesystem::path page = session::write_page(done.directory);
   if (command.arguments.json) {
     console::print_json(to_json(done.record), console);
   } else {
-    print_run(done, options, page, console);
+    print_run(done, command.arguments.options, page, console);
   }
-  check_converged(done, options);
+  check_converged(done, command.arguments.options);
+}
+
+void run(TrainCommand& command, const CLI::App& parsed, const console::Console& console) {
+  const session::TrainOptions& options = command.arguments.options;
+  check_arguments(command.arguments, {command.method});
+  check_elastic(parsed, options, command.method, command.elastic);
+  if (command.elastic.is_member()) {
+    finish(session::run_elastic(options, command.method, command.elastic.options, console), command,
+           console);
+    return;
+  }
+  const session::RunPlan plan{command.method, session::output_directory(options, command.method),
+                              options.tensorboard};
+  const launch::Placement placement = launch::find_placement(options.workers);
+  if (placement.reports()) {
+    warn_of_optimiser(command, console);
+    warn_of_share(command.method, console);
+    if (options.network.threads) {
+      warn_of_threads(*options.network.threads, "of each worker", console);
+    }
+  }
+  if (command.arguments.dry_run) return print_plans({&plan, 1}, options, placement, console);
+  const auto runs =
+      session::run_plans(options, {&plan, 1}, placement, given_arguments(parsed), console);
+  if (runs.empty()) return;  // another process reports
+  finish(runs.front(), command, console);
 }
 
 }  // namespace
@@ -128,11 +148,14 @@ void add_train_command(CLI::App& program, const console::Console& console) {
       ->type_name("SPEC")
       ->capture_default_str();
   add_train_options(*app, command->arguments);
+  add_elastic_options(*app, command->elastic);
   app->footer(
       "Examples:\n"
       "  gradwire train --model cnn --data fashion-mnist --method 'ef(topk(1%) | natural)'\n"
       "  gradwire train --model logistic --data generated --split label --workers 20 \\\n"
-      "    --method 'diana(natural)' --steps 2000");
+      "    --method 'diana(natural)' --steps 2000\n"
+      "  gradwire train --elastic --listen 10.0.0.1:29400 --secret run.secret --model cnn\n"
+      "  gradwire train --join 10.0.0.1:29400 --listen 10.0.0.2:29400 --secret run.secret");
   app->callback([command, app, &console] { run(*command, *app, console); });
 }
 

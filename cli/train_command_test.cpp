@@ -220,5 +220,17 @@ TEST_F(Train, DirectoryIsNamedAfterTheRun) {
       std::filesystem::exists(directory_ / "runs/logistic-generated-topk-10%-natural/run.json"));
 }
 
+TEST(Compare, RepeatsAllMethodsWithSeveralSeeds) {
+  const TestDirectory directory;
+  const Outcome outcome =
+      gradwire({"compare", "--model", "logistic", "--data", "generated", "--workers", "2",
+                "--steps", "20", "--methods", "none; natural", "--seeds", "3", "--out",
+                (directory / "compare").string()});
+  EXPECT_EQ(outcome.exit_code, kDone) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "Mean and standard deviation over 3 seeds:")) << outcome.out;
+  EXPECT_TRUE(std::filesystem::exists(directory / "compare" / "natural-seed3" / "run.json"));
+  EXPECT_TRUE(std::filesystem::exists(directory / "compare" / "none-seed1" / "run.json"));
+}
+
 }  // namespace
 }  // namespace gradwire::cli

@@ -76,7 +76,7 @@ void add_step_options(CLI::App& app, TrainArguments& arguments) {
   auto* full = app.add_flag("--full-batch", options.full_batch,
                             "Each worker uses all its rows in every step: the default of "
                             "logistic and least-squares");
-  app.add_option("--batch", options.batch,
+  app.add_option("--batch,--batch-size", options.batch,
                  "Samples per worker and step [64 for networks, 16 for text]")
       ->transform(whole_number(1, kBatchMax))
       ->excludes(full)
@@ -99,12 +99,13 @@ void add_convex_options(CLI::App& app, TrainArguments& arguments) {
           ->type_name("V")
           ->capture_default_str()
           ->group(group));
-  arguments.convex_only.push_back(
-      app.add_option("--step", options.convex.step, "The step size: auto, a number, or 0.5/L")
-          ->check(checked_by(convex::parse_step_rule))
-          ->type_name("V")
-          ->capture_default_str()
-          ->group(group));
+  arguments.convex_only.push_back(app.add_option("--step", options.convex.step,
+                                                 "The step size: auto, a number, or 0.5/L; with "
+                                                 "/(1+t/100) behind it, steps become shorter")
+                                      ->check(checked_by(convex::parse_step_rule))
+                                      ->type_name("V")
+                                      ->capture_default_str()
+                                      ->group(group));
 }
 
 // Adds options of networks only.
@@ -141,7 +142,7 @@ void add_network_options(CLI::App& app, TrainArguments& arguments) {
            "How far a step goes [0.05; of adam and adamw 0.001]", "V")
       ->check(at_least(1e-30));
   adder
-      .add("--optimiser", network.optimiser,
+      .add("--optimiser,--optimizer", network.optimiser,
            "sgd(momentum=0, nesterov=off, decay=0), adam or adamw", "SPEC")
       ->capture_default_str();
   adder
@@ -178,11 +179,12 @@ void add_network_options(CLI::App& app, TrainArguments& arguments) {
 }
 
 void add_record_options(CLI::App& app, session::TrainOptions& options) {
-  app.add_option("--out", options.out, "The directory to write to [runs/MODEL-DATA-METHOD]")
+  app.add_option("--out", options.out,
+                 "The directory to write to [runs/MODEL-DATA-METHOD, and the options that you set]")
       ->type_name("DIR");
   auto* overwrite =
       app.add_flag("--overwrite", options.overwrite, "Replace what an earlier run left there");
-  app.add_flag("--resume", options.resume, "Go on after the newest checkpoint in the directory")
+  app.add_flag("--resume", options.resume, "Resume after the newest checkpoint in the directory")
       ->excludes(overwrite);
   app.add_option("--checkpoint-every", options.checkpoint_every,
                  "Steps between checkpoints; 0 for none [networks: --evaluate-every]")
@@ -211,6 +213,8 @@ void add_train_options(CLI::App& app, TrainArguments& arguments) {
   add_convex_options(app, arguments);
   add_worker_options(app, arguments.options.workers);
   add_record_options(app, arguments.options);
+  app.add_flag("--dry-run", arguments.dry_run, "Check everything, say what would run, and stop");
+  add_config_option(app);
   add_json_option(app, arguments.json);
 }
 

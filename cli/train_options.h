@@ -16,6 +16,7 @@ namespace gradwire::cli {
 struct TrainArguments {
   session::TrainOptions options;
   bool json = false;
+  bool dry_run = false;
 
   // The options for one kind of model only, for errors.
   std::vector<const CLI::Option*> convex_only;

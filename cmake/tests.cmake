@@ -51,6 +51,13 @@ foreach(test transport_test collective_test rooms_test)
   endif()
 endforeach()
 
+# A short storm: an elastic run whose processes are killed. tools/storm alone is the long one.
+add_test(NAME storm
+         COMMAND tools/storm --processes 5 --mean-seconds 1.5 --minutes 0.2 --no-times
+                 --command "$<TARGET_FILE:ranks> elastic ms=10 wait=60000"
+         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+set_tests_properties(storm PROPERTIES RUN_SERIAL TRUE TIMEOUT 180)
+
 if(TARGET gradwire_cli)
   add_room_test(record_test record record)
   add_room_test(data_test data data)
@@ -99,6 +106,16 @@ if(TARGET gradwire_cli)
   add_test(NAME hosts_test COMMAND tests/hosts_test.sh $<TARGET_FILE:gradwire_cli>
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(hosts_test PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300 RUN_SERIAL TRUE)
+endif()
+
+# The same with the trainer: every sample used once, the same hash at every checkpoint.
+if(TARGET gradwire_cli)
+  add_test(NAME storm_train
+           COMMAND tools/storm-train --processes 4 --mean-seconds 2 --minutes 0.5 --steps 2500
+                   --model "mlp(hidden=64)" --no-times --no-calm
+                   --program $<TARGET_FILE:gradwire_cli>
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(storm_train PROPERTIES RUN_SERIAL TRUE TIMEOUT 300)
 endif()
 
 # The page in a browser: pages of made-up runs, opened and used.

@@ -11,6 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kLiveInterval = 100ms;
+constexpr auto kFirstLog = 500ms;  // the log of a short command stays empty
 constexpr auto kLogInterval = 10s;
 constexpr std::string_view kWipeLine = "\r\x1b[K";
 
@@ -26,7 +27,7 @@ std::size_t terminal_columns() {
 
 LiveLine::LiveLine(const Console& console)
     : console_(console),
-      next_(Clock::now() + (console.err_is_terminal ? Clock::duration(0s) : kLogInterval)) {}
+      next_(Clock::now() + (console.err_is_terminal ? Clock::duration(0s) : kFirstLog)) {}
 
 LiveLine::~LiveLine() {
   if (is_shown_) console_.err << kWipeLine << std::flush;

@@ -43,5 +43,23 @@ TEST(Format, NumbersHaveTheDigitsAskedForAndWhatIsNoneIsADash) {
   EXPECT_EQ(significant(std::numeric_limits<double>::infinity(), 3), "-");
 }
 
+TEST(Table, LongTextIsFolded) {
+  Table table({{.heading = "name", .align = Table::Align::left},
+               {.heading = "text", .align = Table::Align::left}});
+  table.add_row({"a", "some words that do not fit on a line"});
+  EXPECT_EQ(
+      table.text(28),
+      "name  text\n----  ----------------------\na     some words that do not\n      fit on a "
+      "line\n");
+}
+
+TEST(Table, WideTableIsCutAndRepeatsItsFirstColumn) {
+  Table table(
+      {{.heading = "name", .align = Table::Align::left}, {.heading = "one"}, {.heading = "two"}});
+  table.add_row({"a", "1", "2"});
+  EXPECT_EQ(table.text(9), "name  one\n----  ---\na       1\n\nname  two\n----  ---\na       2\n");
+  EXPECT_EQ(table.text(14), table.text());
+}
+
 }  // namespace
 }  // namespace gradwire::console

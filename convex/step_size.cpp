@@ -36,19 +36,30 @@ std::optional<double> StepRule::value(double smoothness) const {
 }
 
 StepRule parse_step_rule(std::string_view text) {
-  if (text == "auto") return {};
-  StepRule rule{.kind = StepRule::Kind::number};
-  std::string_view number = text;
-  if (text.ends_with("/L")) {
-    number.remove_suffix(2);
-    rule.kind = StepRule::Kind::per_smoothness;
+  StepRule rule;
+  std::string_view first = text;
+  constexpr std::string_view kOpen = "/(1+t/";
+  const std::size_t open = text.find(kOpen);
+  std::optional<double> halved_after = 0;
+  if (open != text.npos && text.ends_with(')')) {
+    const std::size_t from = open + kOpen.size();
+    halved_after = positive(text.substr(from, text.size() - 1 - from));
+    first = text.substr(0, open);
   }
-  const auto parsed = positive(number);
-  if (!parsed) {
+  std::optional<double> number = 0;
+  if (first != "auto") {
+    const bool divides = first.ends_with("/L");
+    rule.kind = divides ? StepRule::Kind::per_smoothness : StepRule::Kind::number;
+    if (divides) first.remove_suffix(2);
+    number = positive(first);
+  }
+  if (!number || !halved_after) {
     throw Error("'" + std::string(text) +
-                "' is not a step size: use auto, a number above 0, or 0.5/L");
+                "' is not a step size: use auto, a number above 0, or 0.5/L; behind it /(1+t/100) "
+                "makes steps shorter");
   }
-  rule.number = *parsed;
+  rule.number = *number;
+  rule.halved_after = *halved_after;
   return rule;
 }
 

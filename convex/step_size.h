@@ -2,20 +2,29 @@
 // automatically, which is the method's own rule (ParsedMethod::safe_step). Pure functions.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace gradwire::convex {
 
-// "auto", "0.05", or "0.5/L".
+// "auto", "0.05", or "0.5/L"; behind it perhaps "/(1+t/T)", for steps that become shorter: step t,
+// from 0 on, is that many times shorter. With T = theta/mu and 2/theta at first these are the steps
+// 2/(mu t + theta) of DIANA's theorem for stochastic gradients.
 struct StepRule {
   enum class Kind { automatic, number, per_smoothness };
 
   Kind kind = Kind::automatic;
   double number = 0;
+  double halved_after = 0;  // T; 0: all steps are equal
 
-  // Nothing where it is automatic.
+  // Of the first step. Nothing where it is automatic.
   std::optional<double> value(double smoothness) const;
+
+  // What step t's length is of that.
+  double share_of(std::uint64_t step) const {
+    return halved_after > 0 ? 1 / (1 + static_cast<double>(step) / halved_after) : 1;
+  }
 };
 
 // "0.01", or "L/100", with L the smoothness of the mean of the losses over all rows.

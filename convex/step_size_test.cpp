@@ -12,11 +12,25 @@ TEST(StepRule, IsAutomaticANumberOrAShareOfOneOverL) {
   EXPECT_EQ(parse_step_rule("1e-2").number, 0.01);
   EXPECT_EQ(parse_step_rule("0.5/L").kind, StepRule::Kind::per_smoothness);
   EXPECT_EQ(parse_step_rule("0.5/L").number, 0.5);
-  for (const char* text : {"", "0", "-1", "inf", "nan", "/L", "L", "1/l", "0.5x", "automatic"}) {
-    EXPECT_EQ(
-        message_of<Error>([&] { parse_step_rule(text); }),
-        "'" + std::string(text) + "' is not a step size: use auto, a number above 0, or 0.5/L");
+  for (const char* text : {"", "0", "-1", "inf", "nan", "/L", "L", "1/l", "0.5x", "automatic",
+                           "auto/(1+t/0)", "auto/(1+t/x)", "/(1+t/5)", "1/(1+t/5", "1/(1+t/)"}) {
+    EXPECT_EQ(message_of<Error>([&] { parse_step_rule(text); }),
+              "'" + std::string(text) +
+                  "' is not a step size: use auto, a number above 0, or 0.5/L; behind it "
+                  "/(1+t/100) makes steps shorter");
   }
+}
+
+TEST(StepRule, StepsMayBecomeShorter) {
+  EXPECT_EQ(parse_step_rule("0.5/L").share_of(1000), 1);
+  for (const char* text : {"auto/(1+t/100)", "0.5/(1+t/100)", "0.5/L/(1+t/100)"}) {
+    const StepRule rule = parse_step_rule(text);
+    EXPECT_EQ(rule.share_of(0), 1) << text;
+    EXPECT_EQ(rule.share_of(100), 0.5) << text;
+    EXPECT_EQ(rule.share_of(300), 0.25) << text;
+  }
+  EXPECT_EQ(parse_step_rule("0.5/L/(1+t/100)").kind, StepRule::Kind::per_smoothness);
+  EXPECT_EQ(parse_step_rule("0.5/L/(1+t/100)").number, 0.5);
 }
 
 TEST(L2Rule, IsANumberOrAFractionOfL) {

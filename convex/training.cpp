@@ -59,7 +59,8 @@ class Training final : public session::Trainee {
                  .batch = options.batch,
                  .seed = options.exchange.seed,
                  .learning_rate = resolve(options, parsed_, *method_, objective_.problem.features(),
-                                          communicator.size())}) {}
+                                          communicator.size())}),
+        first_rate_(worker_.learning_rate()) {}
 
   TrainingResult run() {
     const double start_loss = is_first() ? objective_.value(worker_.x()) : 0;
@@ -75,7 +76,7 @@ class Training final : public session::Trainee {
     if (is_first()) result.start = metrics(start_loss);
     if (is_first()) result.final = metrics(objective_.value(worker_.x()));
     result.model_hash = record::hash_text(hash_of(worker_.x()));
-    result.learning_rate = worker_.learning_rate();
+    result.learning_rate = first_rate_;
     result.x.assign(worker_.x().begin(), worker_.x().end());
     return result;
   }
@@ -83,12 +84,13 @@ class Training final : public session::Trainee {
   std::uint64_t parameters() const override { return objective_.problem.features(); }
 
   session::StepDone step(Method& method, std::uint64_t step) override {
+    worker_.set_learning_rate(first_rate_ * options_.step_rule.share_of(step));
     return {.record = worker_.step(method, step)};
   }
 
   std::uint64_t hash() override {
-    const std::array<std::uint64_t, 2> facts = {
-        hash_of(worker_.x()), std::bit_cast<std::uint64_t>(worker_.learning_rate())};
+    const std::array<std::uint64_t, 2> facts = {hash_of(worker_.x()),
+                                                std::bit_cast<std::uint64_t>(first_rate_)};
     return checksum(std::as_bytes(std::span(facts)));
   }
 
@@ -136,6 +138,7 @@ class Training final : public session::Trainee {
   const ParsedMethod parsed_;
   std::unique_ptr<Method> method_;
   Worker worker_;
+  const double first_rate_;
   std::optional<double> optimum_;  // rank 0 only
 };
 

@@ -109,6 +109,17 @@ TEST(TrainingThreads, BatchesComeNear) {
   EXPECT_GT(*result.final.gap, 1e-9);  // the noise of the batches stays
 }
 
+TEST(TrainingThreads, ShorterAndShorterStepsComeNearerWithBatches) {
+  Trial trial;
+  trial.training.batch = 8;
+  trial.training.run.steps = 3000;
+  trial.training.method = "diana(natural)";
+  trial.training.step_rule = parse_step_rule("0.3/L");
+  const double equal = *run(trial).final.gap;
+  trial.training.step_rule = parse_step_rule("0.3/L/(1+t/100)");
+  EXPECT_LT(*run(trial).final.gap, equal / 3);
+}
+
 TEST(TrainingThreads, SameSeedGivesTheSameModel) {
   Trial trial;
   trial.training.run.steps = 20;

@@ -31,6 +31,7 @@ class Worker {
   std::span<const double> x() const { return x_; }
   void set_x(std::span<const double> x);
   double learning_rate() const { return options_.learning_rate; }
+  void set_learning_rate(double rate) { options_.learning_rate = rate; }
   // |x^t - x^(t-1)|^2 of the last step that moved x.
   double moved_squared() const { return moved_squared_; }
   void set_moved_squared(double moved_squared) { moved_squared_ = moved_squared; }
@@ -46,7 +47,7 @@ class Worker {
 
   const Experiment& experiment_;
   const data::Shard& shard_;
-  const WorkerOptions options_;
+  WorkerOptions options_;
   double moved_squared_ = 0;
   std::vector<double> x_;            // in floats, short steps would be lost in rounding
   std::vector<float> x_float_;       // as methods see it

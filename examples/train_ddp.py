@@ -7,7 +7,7 @@
 
 It starts its workers itself, on this machine. Where RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT
 are set, as torchrun and most schedulers do, it is one of them. The lines that gradwire takes are
-marked; a program of your own needs no more. After a failure it goes on from its last state: with
+marked; a program of your own needs no more. After a failure it resumes from its last state: with
 --resume, and by itself where torchrun restarts it.
 
 Without Fashion-MNIST on the machine it trains on generated images.

@@ -27,6 +27,7 @@
 #include "gradwire/codec/segments.h"
 #include "gradwire/collective/parcel.h"
 #include "gradwire/core/bytes.h"
+#include "gradwire/elastic/test_support.h"
 #include "gradwire/file/gw_format.h"
 #include "gradwire/file/npy.h"
 #include "gradwire/membership/test_support.h"
@@ -386,6 +387,14 @@ void write_membership_seeds(const std::filesystem::path& root) {
   seeds.write(membership::to_bytes(membership::Message(membership::Propose{{1, 0}, decision})));
 }
 
+void write_packet_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "packet");
+  for (const elastic::Packet& packet : elastic::example_packets()) {
+    const Bytes bytes = elastic::to_bytes(packet);
+    seeds.write({bytes.begin() + elastic::kLengthBytes, bytes.end()});
+  }
+}
+
 void write_spec_seeds(const std::filesystem::path& root) {
   SeedWriter seeds(root, "spec");
   for (const std::string& spec : example_codec_specs()) seeds.write(bytes_of(spec));
@@ -487,6 +496,7 @@ void write_all_seeds(const std::filesystem::path& root) {
   write_cifar_seeds(root);
   write_state_seeds(root);
   write_membership_seeds(root);
+  write_packet_seeds(root);
   write_spec_seeds(root);
   write_secret_seeds(root);
   write_tls_seeds(root);

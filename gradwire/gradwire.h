@@ -1,6 +1,6 @@
 // The public API of gradwire: codecs (codec/), frames (wire/), compressed means (collective/) over
-// transports (transport/), methods (method/), .gw files (file/), and the errors, random numbers and
-// threads that they use (core/). This header and all headers that it includes are installed.
+// transports (transport/), methods (method/), runs whose ranks come and go (elastic/), .gw files
+// (file/), and the errors, random numbers and threads that they use (core/). This header and all headers that it includes are installed.
 #pragma once
 
 #include "gradwire/codec/codec.h"
@@ -15,6 +15,7 @@
 #include "gradwire/core/random.h"
 #include "gradwire/core/telemetry.h"
 #include "gradwire/core/thread_pool.h"
+#include "gradwire/elastic/elastic_group.h"
 #include "gradwire/file/gw_file.h"
 #include "gradwire/file/gw_format.h"
 #include "gradwire/file/npy.h"

@@ -11,15 +11,14 @@ constexpr double kMsPerSecond = 1e3;
 }  // namespace
 
 Json to_json(const Attendance& attendance) {
-  return {{"view", attendance.view},
-          {"members", attendance.members},
-          {"attempts", attendance.attempts},
-          {"epoch", attendance.epoch},
-          {"samples", attendance.samples}};
+  return {{"view", attendance.view},       {"unix_ms", attendance.unix_ms},
+          {"members", attendance.members}, {"attempts", attendance.attempts},
+          {"epoch", attendance.epoch},     {"samples", attendance.samples}};
 }
 
 Attendance attendance_from(const Json& json) {
   return {.view = field<std::uint64_t>(json, "view"),
+          .unix_ms = field<std::uint64_t>(json, "unix_ms"),
           .members = field<std::size_t>(json, "members"),
           .attempts = field<std::size_t>(json, "attempts"),
           .epoch = field<std::uint64_t>(json, "epoch"),

@@ -21,6 +21,7 @@ inline constexpr const char* kViewsFile = "views.jsonl";
 // Of one step. The members of its view took part in it.
 struct Attendance {
   std::uint64_t view = 0;
+  std::uint64_t unix_ms = 0;  // when this member committed it: milliseconds since 1970
   std::size_t members = 0;
   std::size_t attempts = 1;  // more than one if members were lost during the step
   std::uint64_t epoch = 0;

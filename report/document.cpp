@@ -7,7 +7,9 @@
 #include "report/columns.h"
 #include "report/curves.h"
 #include "report/facts.h"
+#include "report/headline.h"
 #include "report/json_values.h"
+#include "report/lanes.h"
 #include "report/notes.h"
 
 namespace gradwire::report {
@@ -63,10 +65,10 @@ struct ChartKind {
 
 // Only the training loss is there for every step. The others are evaluations: few, and all shown.
 constexpr std::array<ChartKind, 4> kCharts = {
-    {{"Training loss", &record::Metrics::loss, Look::value, false, true},
-     {"Gap to the least possible loss", &record::Metrics::gap, Look::value, true, false},
+    {{"Test accuracy", &record::Metrics::accuracy, Look::share, false, false},
      {"Test loss", &record::Metrics::test_loss, Look::value, false, false},
-     {"Test accuracy", &record::Metrics::accuracy, Look::share, false, false}}};
+     {"Gap to the least possible loss", &record::Metrics::gap, Look::value, true, false},
+     {"Training loss", &record::Metrics::loss, Look::value, false, true}}};
 
 // Axes on which some run moves: nothing is sent where a worker is alone.
 std::vector<Axis> useful_axes(std::span<const Run> runs) {
@@ -167,6 +169,7 @@ Json bars_of(std::span<const Run> runs) {
 Json make_document(std::span<const Run> runs) {
   const std::vector<Axis> useful = useful_axes(runs);
   Json document = {{"title", title_of(runs)},
+                   {"headline", headline_of(runs)},
                    {"facts", Json::array()},
                    {"runs", Json::array()},
                    {"columns", Json::array()},
@@ -174,6 +177,7 @@ Json make_document(std::span<const Run> runs) {
                    {"charts", charts_of(runs, useful)},
                    {"parts", {"Compute", "Encode", "Exchange", "Decode"}},
                    {"bars", bars_of(runs)},
+                   {"members", lanes_of(runs)},
                    {"notes", notes_of(runs)}};
   for (const Fact& fact : facts_of(runs)) {
     document["facts"].push_back({{"name", fact.name}, {"value", fact.value}});

@@ -9,6 +9,8 @@ constexpr ClaimEntry kClaims[] = {
     {.name = "lgreco", .reproduce = reproduce_lgreco},
     {.name = "lgc", .reproduce = reproduce_lgc},
     {.name = "sasg", .reproduce = reproduce_sasg},
+    {.name = "converged", .reproduce = reproduce_converged, .is_long = true},
+    {.name = "words", .reproduce = reproduce_words, .reads_data = true, .is_long = true},
 };
 
 }  // namespace

@@ -14,11 +14,14 @@ Claim reproduce_diana(Workbench& bench);
 Claim reproduce_lgreco(Workbench& bench);
 Claim reproduce_lgc(Workbench& bench);
 Claim reproduce_sasg(Workbench& bench);
+Claim reproduce_converged(Workbench& bench);
+Claim reproduce_words(Workbench& bench);
 
 struct ClaimEntry {
   const char* name;
   Claim (*reproduce)(Workbench& bench);
   bool reads_data = false;  // in the workbench's data directory
+  bool is_long = false;     // takes a day and more: "all" leaves it out
 };
 
 std::span<const ClaimEntry> all_claims();

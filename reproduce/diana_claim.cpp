@@ -206,8 +206,8 @@ double payload_bits(const std::string& codec, std::size_t elements) {
 
 Claim reproduce_diana(Workbench& bench) {
   check_data(bench);
-  bench.expect(kNetworkTrials,
-               std::size(kShapes) * std::size(kRacers) + 2 + kBlockRuns + kNetworkRuns);
+  bench.expect(kNetworkTrials, std::size(kShapes) * std::size(kRacers) + 2 + kBlockRuns +
+                                   kNoiseRuns + kNetworkRuns);
   Claim claim{.name = "diana",
               .title = "differences to a shift that learns, compressed, reach the optimum",
               .rows = {},
@@ -217,6 +217,7 @@ Claim reproduce_diana(Workbench& bench) {
   add_races(bench, claim);
   add_l1(bench, claim);
   add_blocks(bench, claim);
+  add_noise(bench, claim);
   add_network(bench, claim);
   return claim;
 }

@@ -9,8 +9,13 @@
 namespace gradwire::reproduce {
 
 // Blocks of l2 and of linf norms, and how large they should be.
-inline constexpr std::size_t kBlockRuns = 13;
+inline constexpr std::size_t kBlockRuns = 25;
 void add_blocks(Workbench& bench, Claim& claim);
+
+// Gradients of batches, with steps of one length and with shorter and shorter ones; and what
+// natural compression adds to the noise, on workers only and both ways.
+inline constexpr std::size_t kNoiseRuns = 32;
+void add_noise(Workbench& bench, Claim& claim);
 
 // A network: the norm of its gradient.
 inline constexpr std::size_t kNetworkRuns = 5;

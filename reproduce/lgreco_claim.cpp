@@ -34,11 +34,17 @@ struct Pair {
   const char* adaptive;
 };
 
-// Of sparse gradients also what the published measure of errors plans.
-constexpr std::array<Pair, 4> kPairs = {{{"qsgd(bits=4)", "lgreco(qsgd)"},
-                                         {"ef(topk(1%))", "lgreco(topk)"},
-                                         {"ef(topk(1%))", "lgreco(topk, error=norms)"},
-                                         {"powersgd(rank=4)", "lgreco(powersgd)"}}};
+// Of sparse gradients also what the published measure of errors plans, within two ranges. The
+// authors' code has 0.5..2, for ranks.
+constexpr std::array<Pair, 6> kPairs = {
+    {{"qsgd(bits=4)", "lgreco(qsgd)"},
+     {"ef(topk(1%))", "lgreco(topk)"},
+     {"ef(topk(1%))", "lgreco(topk, error=norms)"},
+     {"ef(topk(1%))", "lgreco(topk, range=0.5..2, error=norms)"},
+     {"powersgd(rank=4)", "lgreco(powersgd)"},
+     {"accordion(topk)", "lgreco(topk, reference=accordion(topk), period=100)"}}};
+constexpr std::size_t kAccordion = 5;
+constexpr double kPublishedAccordionTimes = 1.5;
 
 constexpr double kPublishedTimes = 5;  // the largest improvement over a uniform setting
 
@@ -83,8 +89,9 @@ const std::string& uniform_spec(const RecordedLayers& layers) {
 ClaimRow plan_row(const RecordedLayers& layers) {
   const LayerPlan plan = plan_for(layers, 1);
   ClaimRow row{
-      .what = fmt::format("a plan is smaller than {} at the same error", uniform_spec(layers)),
-      .published = "smaller, for all three families",
+      .what = fmt::format("a plan for one gradient within 0.1..10 of {}: smaller at the same error",
+                          uniform_spec(layers)),
+      .published = "smaller, for all three families; no range is given",
       .measured = fmt::format("{} kB instead of {}: {} times smaller",
                               console::significant(1e-3 * plan.bytes, 3),
                               console::significant(1e-3 * plan.uniform_bytes, 3),
@@ -204,10 +211,10 @@ ClaimRow accuracy_row(const TrainedPair& runs, const Pair& pair, bool is_quick) 
                .holds = is_no_lower(points, points_lost)};
   if (!row.holds && std::string_view(pair.adaptive).find("error=norms") != std::string_view::npos) {
     row.reason =
-        "in a sum of norms hardly anything is gained by sending a large layer: its first plan "
-        "sends "
-        "next to nothing of it, and what the error memory holds back comes late, for a model that "
-        "has moved on";
+        "in a sum of norms hardly anything is gained by sending a large layer: it gets the "
+        "smallest "
+        "share of the range, and what the error memory holds back comes late, for a model that has "
+        "moved on";
   } else if (!row.holds) {
     row.reason = "a short run of a small network";
   }
@@ -224,6 +231,25 @@ ClaimRow bytes_row(const TrainedPair& runs, const Pair& pair) {
                               console::significant(uniform, 3),
                               console::significant(uniform / adaptive, 3)),
       .holds = adaptive < uniform};
+  if (!row.holds) {
+    row.reason =
+        "one layer of this network holds almost all of it, so that there is little to choose";
+  }
+  return row;
+}
+
+ClaimRow accordion_row(const TrainedPair& runs, bool is_quick) {
+  const double times = mean_megabytes(runs.uniform) / mean_megabytes(runs.adaptive);
+  const Spread points = accuracy_points(runs.adaptive, runs.uniform);
+  ClaimRow row{
+      .what = fmt::format("on top of Accordion: {} times fewer bytes, accuracy no more than {} "
+                          "points below",
+                          kPublishedAccordionTimes,
+                          console::fixed(points_that_may_be_lost(is_quick), 2)),
+      .published = "a ratio larger by 50%",
+      .measured = fmt::format("{} times, {}", console::significant(times, 3), points_text(points)),
+      .holds = times >= kPublishedAccordionTimes &&
+               is_no_lower(points, points_that_may_be_lost(is_quick))};
   if (!row.holds) {
     row.reason =
         "one layer of this network holds almost all of it, so that there is little to choose";
@@ -349,6 +375,7 @@ Claim reproduce_lgreco(Workbench& bench) {
     claim.rows.push_back(accuracy_row(trained[i], kPairs[i], bench.is_quick()));
     claim.rows.push_back(bytes_row(trained[i], kPairs[i]));
   }
+  claim.rows.push_back(accordion_row(trained[kAccordion], bench.is_quick()));
   claim.rows.push_back(largest_row(trained, bench.is_quick()));
   for (std::size_t i = 0; i < kFamilies.size(); ++i) {
     claim.pictures.push_back(error_picture(families[i], kFamilies[i]));

@@ -11,6 +11,7 @@
 #include "reproduce/claims.h"
 #include "reproduce/codec_trial.h"
 #include "reproduce/dithering.h"
+#include "reproduce/natural_bases.h"
 #include "reproduce/run_curves.h"
 #include "reproduce/shaped_link.h"
 #include "train/gradient_recorder.h"
@@ -355,7 +356,7 @@ void add_time(Workbench& bench, Claim& claim) {
 }  // namespace
 
 Claim reproduce_natural(Workbench& bench) {
-  bench.expect(4 + kDitheringTrials + 1, 2 + 2 * std::size(kShares));
+  bench.expect(4 + kBaseTrials + kDitheringTrials + 1, 2 + 2 * std::size(kShares));
   Claim claim{.name = "natural",
               .title = "natural compression rounds to powers of two, and loses next to nothing",
               .rows = {},
@@ -370,6 +371,7 @@ Claim reproduce_natural(Workbench& bench) {
   add_second_moment(bench, claim);
   const std::vector<float> gradient = recorded_gradient(bench);
   add_bits(bench, gradient, claim);
+  add_bases(bench, gradient, claim);
   add_dithering(bench, claim);
   add_composition(bench, gradient, claim);
   add_time(bench, claim);

@@ -27,7 +27,7 @@ std::vector<ClaimEntry> find_claims(const std::string& name) {
   std::vector<std::string> names{"all"};
   for (const ClaimEntry& entry : all_claims()) {
     names.emplace_back(entry.name);
-    if (name == "all" || name == entry.name) claims.push_back(entry);
+    if ((name == "all" && !entry.is_long) || name == entry.name) claims.push_back(entry);
   }
   if (!claims.empty()) return claims;
   const auto nearest = nearest_name(name, names);

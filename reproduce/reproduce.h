@@ -13,7 +13,8 @@
 
 namespace gradwire::reproduce {
 
-// The claim of that name, or all claims for "all". Throws UsageError for an unknown name.
+// The claim of that name, or all claims but the long ones for "all". Throws UsageError for an
+// unknown name.
 std::vector<ClaimEntry> find_claims(const std::string& name);
 
 struct ReproduceOptions {

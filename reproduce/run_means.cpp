@@ -57,7 +57,9 @@ std::string points_text(const Spread& points) {
                      error);
 }
 
-bool is_no_lower(const Spread& points, double points_lost) { return points.mean >= -points_lost; }
+bool is_no_lower(const Spread& points, double points_lost) {
+  return points.mean - points.error >= -points_lost;
+}
 
 double mean_accuracy(std::span<const session::FinishedRun> runs) {
   return mean_over(runs, accuracy_of);

@@ -25,8 +25,8 @@ Spread accuracy_points(std::span<const session::FinishedRun> runs,
 // "-0.12 +- 0.05 points", or "-0.12 points" if the error is not known.
 std::string points_text(const Spread& points);
 
-// True if the mean difference is at most `points_lost` below zero. The standard error does not
-// count: noise must not make a claim easier to hold.
+// True if the mean difference minus one standard error is at most `points_lost` below zero: noise
+// makes a claim harder to hold.
 bool is_no_lower(const Spread& points, double points_lost);
 
 double mean_accuracy(std::span<const session::FinishedRun> runs);

@@ -23,6 +23,8 @@ class LiveReport {
         samples_per_step_(samples_per_step) {}
 
   void show(const Report& report);
+  // A line that stays.
+  void say(const std::string& text) { line_.say(method_ + ": " + text); }
 
  private:
   console::LiveLine line_;

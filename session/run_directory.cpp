@@ -59,13 +59,37 @@ std::string safe_name(const std::string& text) {
   return safe.substr(0, kNameMax);
 }
 
+namespace {
+
+// "-workers8-lr0.1": the options that the user has set, so that other settings get other names.
+std::string settings_of(const TrainOptions& options) {
+  std::string text;
+  const auto add = [&](const char* name, const auto& value) {
+    if (value) text += fmt::format("-{}{}", name, *value);
+  };
+  const TrainOptions usual;
+  add("workers", options.workers.workers);
+  add("steps", options.steps);
+  add("epochs", options.network.epochs);
+  add("batch", options.batch);
+  add("lr", options.network.learning_rate);
+  if (options.network.optimiser != usual.network.optimiser) text += "-" + options.network.optimiser;
+  if (options.network.schedule != usual.network.schedule) text += "-" + options.network.schedule;
+  if (options.split != usual.split) text += "-" + options.split;
+  if (options.seed != usual.seed) text += fmt::format("-seed{}", options.seed);
+  return text;
+}
+
+}  // namespace
+
 std::filesystem::path output_directory(const TrainOptions& options, const std::string& what) {
   if (!options.out.empty()) {
     const auto out = std::filesystem::path(options.out).lexically_normal();
     return out.has_filename() ? out : out.parent_path();  // "x/" is "x"
   }
   const std::string data = std::filesystem::path(options.data_or_usual()).filename();
-  return std::filesystem::path("runs") / safe_name(options.model + "-" + data + "-" + what);
+  return std::filesystem::path("runs") /
+         safe_name(options.model + "-" + data + "-" + what + settings_of(options));
 }
 
 void check_directory(const std::filesystem::path& directory, const TrainOptions& options) {
@@ -84,8 +108,8 @@ void prepare_directory(const std::filesystem::path& directory, const TrainOption
   if (failure) fail_file(directory, "cannot be made: " + failure.message());
   remove_if_there(directory / record::kRunFile);
   if (resumed_from > 0) return;
-  for (const char* name :
-       {record::kCheckpoints, train::kModelFiles, train::kGradientFiles, record::kStepsFile}) {
+  for (const char* name : {record::kCheckpoints, train::kModelFiles, train::kGradientFiles,
+                           record::kStepsFile, record::kViewsFile}) {
     remove_if_there(directory / name);
   }
   record::write_json_file(directory / kConfigurationFile, configuration);

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -12,6 +10,7 @@
 #include "gradwire/method/parsed_method.h"
 #include "record/hash_text.h"
 #include "record/json_file.h"
+#include "session/network_task.h"
 #include "session/train_series.h"
 #include "train/model.h"
 #include "train/training.h"
@@ -20,42 +19,6 @@ namespace gradwire::session {
 namespace {
 
 using record::Json;
-
-constexpr double kEpochsUsual = 3;
-constexpr std::size_t kBatchUsual = 64;
-constexpr std::size_t kBatchUsualOfText = 16;  // a sample of text is many tokens
-constexpr std::uint64_t kEvaluationsLeast = 5;
-constexpr std::size_t kContextUsual = 128;
-
-data::SourceOptions source_options(const TrainOptions& options) {
-  return {.seed = options.seed,
-          .context = options.network.context.value_or(kContextUsual),
-          .words = options.network.words,
-          .augment = !options.network.no_augmentation};
-}
-
-train::TaskOptions task_options(const TrainOptions& options, const launch::Placement& placement,
-                                bool is_text) {
-  const NetworkOptions& network = options.network;
-  train::TaskOptions task{
-      .model = options.model,
-      .split = data::parse_split(options.split),
-      .ranks = placement.size,
-      .batch = options.batch.value_or(is_text ? kBatchUsualOfText : kBatchUsual),
-      .accumulate = network.accumulate,
-      .optimiser = train::parse_optimiser(network.optimiser),
-      .regulariser = convex::parse_regulariser(options.regulariser_spec()),
-      .clip = network.clip,
-      .schedule = train::parse_schedule(network.schedule),
-      .warmup_epochs = network.warmup_epochs,
-      .operation_threads = network.threads.value_or(std::max<std::size_t>(
-          machine_threads() / launch::workers_on_host(placement, launch::process_environment), 1)),
-      .seed = options.seed};
-  const bool is_sgd = task.optimiser.kind == train::OptimiserOptions::Kind::sgd;
-  task.learning_rate = network.learning_rate.value_or(is_sgd ? 0.05 : 0.001);
-  if (options.workers.dedicated_server) task.dedicated_server = options.workers.server_rank();
-  return task;
-}
 
 // The configuration that a resumed run must share with the original one.
 Json same_configuration(const TrainOptions& options, const std::string& method,
@@ -85,13 +48,6 @@ Json same_configuration(const TrainOptions& options, const std::string& method,
   return configuration;
 }
 
-std::uint64_t steps_of(const TrainOptions& options, const train::Task& task) {
-  if (options.steps) return *options.steps;
-  const double epochs = options.network.epochs.value_or(kEpochsUsual);
-  const double steps = std::ceil(epochs * static_cast<double>(task.steps_per_epoch()));
-  return std::max<std::uint64_t>(static_cast<std::uint64_t>(steps), 1);
-}
-
 train::RecordedSteps recorded_steps(const TrainOptions& options, std::uint64_t steps) {
   if (!options.network.record_gradients) return {};
   train::RecordedSteps recorded = train::parse_recorded_steps(*options.network.record_gradients);
@@ -107,8 +63,7 @@ class NetworkTrainer final : public Trainer {
       : options_(options),
         task_(task),
         steps_(steps_of(options, task)),
-        evaluate_every_(options.network.evaluate_every.value_or(std::min(
-            task.steps_per_epoch(), std::max<std::uint64_t>(steps_ / kEvaluationsLeast, 1)))),
+        evaluate_every_(evaluate_every_of(options, task, steps_)),
         recorded_(recorded_steps(options, steps_)) {}
 
   RunOptions run_options(const RunPlan& plan) const override {
@@ -157,13 +112,11 @@ class NetworkTrainer final : public Trainer {
 std::vector<FinishedRun> run_network(const TrainOptions& options, std::span<const RunPlan> plans,
                                      const launch::Placement& placement,
                                      const console::Console& console) {
-  const std::shared_ptr<const data::Source> source =
-      data::open_source(options.data_or_usual(), source_options(options));
-  const bool is_text = source->shape().kind == data::SampleShape::Kind::text;
-  if (!is_text && (options.network.words || options.network.context)) {
-    throw UsageError("--context and --words are for text, and " + source->name() + " is none");
-  }
-  const train::Task task(source, task_options(options, placement, is_text));
+  const std::shared_ptr<const data::Source> source = open_data(options);
+  const std::size_t sharing = launch::workers_on_host(placement, launch::process_environment);
+  train::TaskOptions how = task_options(options, source->shape(), machine_threads() / sharing);
+  how.ranks = placement.size;
+  const train::Task task(source, how);
   return run_series(NetworkTrainer(options, task), options, plans, placement, console);
 }
 

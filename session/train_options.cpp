@@ -43,7 +43,7 @@ void check_options(const TrainOptions& options, const std::vector<std::string>& 
   if (options.steps && options.network.epochs) {
     throw UsageError("--steps and --epochs both say how long to train: give one of them");
   }
-  if (options.network.epochs > kEpochsMax) throw UsageError("--epochs is beyond all patience");
+  if (options.network.epochs > kEpochsMax) throw UsageError("--epochs is too large: at most 1e9");
 }
 
 }  // namespace gradwire::session

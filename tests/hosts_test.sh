@@ -131,6 +131,17 @@ wait_for_steps() {
 # The process of `gradwire run` itself, on host 0.
 starter() { pgrep -f "^$program run -H $hosts" | head -1; }
 
+echo "doctor: links, data, disks"
+on_doctor() { status=0; "$netlab" exec 0 "$program" doctor -H "$1" --ssh "ssh -F $lab/ssh_config" \
+  --chdir "$directory" --data generated >"$lab/out" 2>"$lab/err" || status=$?; }
+on_doctor "$hosts"
+expect out "All ranks have the same generated"
+expect out "is on 4 disks"
+expect out "gradwire advise .* --workers 4 --bandwidth [0-9]+Mbit"
+on_doctor 10.77.0.1,10.77.0.99
+expect_status 1 "a host that is not there"
+expect out "PROBLEM  10.77.0.99: ssh fails"
+
 echo "Ctrl-C stops all hosts with a checkpoint, and says how to resume"
 start -- "${logistic[@]}" --steps 100M --checkpoint-every 100 --out stopped &
 background=$!

@@ -3,6 +3,7 @@
 // probability below 3e-4, and as seeds are fixed it fails always or never.
 #include "gradwire/codec/guarantee.h"
 
+#include "gradwire/codec/quantiser.h"
 #include "gradwire/codec/test_support.h"
 
 namespace gradwire {
@@ -127,6 +128,36 @@ TEST(Guarantee, NaturalsEighthIsTight) {
   EXPECT_NEAR(second_moment / 1e6 / (16.0 / 9), 9.0 / 8, 6 * 0.0015);
 }
 
+// At 2b/(b+1) times a power of the base b.
+TEST(Guarantee, NaturalsConstantIsTightForEveryBase) {
+  for (const int base : {4, 8, 16}) {
+    CodecTest test("natural(base=" + std::to_string(base) + ")");
+    const double b = base;
+    const std::vector<float> values(1000, static_cast<float>(2 * b / (b + 1)));
+    Mean second_moment;
+    for (std::uint64_t draw = 0; draw < 1000; ++draw) {
+      second_moment.add(squared_norm(test.round_trip(values, Rng{.seed = 3, .step = draw})) /
+                        squared_norm(values));
+    }
+    EXPECT_NEAR(second_moment.mean(), 1 + (b - 1) * (b - 1) / (4 * b),
+                kSigmas * second_moment.standard_error())
+        << base;
+  }
+}
+
+TEST(Guarantee, NormsOfAnyPower) {
+  const std::vector<float> values = {3, -4, 0, 12};
+  EXPECT_EQ(lp_norm(values, 1), 19.0F);
+  EXPECT_EQ(lp_norm(values, 2), 13.0F);
+  EXPECT_FLOAT_EQ(lp_norm(values, 3), static_cast<float>(std::cbrt(27.0 + 64 + 1728)));
+  EXPECT_FLOAT_EQ(lp_norm(values, 16), 12.0F);
+  EXPECT_EQ(lp_norm({}, 3), 0.0F);
+  const std::vector<float> huge(10, std::numeric_limits<float>::max());
+  EXPECT_EQ(lp_norm(huge, 1), std::numeric_limits<float>::max());
+  const std::vector<float> bad = {1, std::numeric_limits<float>::infinity()};
+  EXPECT_TRUE(std::isnan(lp_norm(bad, 3)));
+}
+
 TEST(Guarantee, ConstantsAreThoseOfTheFormulas) {
   const auto constant = [](const char* spec, std::size_t n) {
     return make_codec(spec)->guarantee(n).constant;
@@ -139,6 +170,14 @@ TEST(Guarantee, ConstantsAreThoseOfTheFormulas) {
   EXPECT_DOUBLE_EQ(constant("qsgd(bits=8, norm=l2)", 4096), 512.0 / (4 * 127 * 127));
   EXPECT_DOUBLE_EQ(constant("qsgd(bits=2)", 4096), (std::sqrt(512.0) - 1) / 2);
   EXPECT_DOUBLE_EQ(constant("qsgd(bits=4, rounding=nearest)", 4096), 196.0 / (196 + 511));
+  EXPECT_DOUBLE_EQ(constant("qsgd(bits=2, norm=l1, bucket=100)", 4096), 100.0);
+  EXPECT_DOUBLE_EQ(constant("qsgd(bits=8, norm=l1, bucket=100)", 4096), 1e4 / (4 * 127 * 127));
+  EXPECT_DOUBLE_EQ(constant("qsgd(bits=2, norm=l3, bucket=100)", 4096), 10.0);
+  EXPECT_DOUBLE_EQ(constant("natural_dither(levels=2, norm=l1)", 4096), 0.125 + 512.0 / 2);
+  EXPECT_DOUBLE_EQ(constant("natural_dither(levels=2, norm=l3)", 4096),
+                   0.125 + std::sqrt(512.0) / 2);
+  EXPECT_DOUBLE_EQ(constant("natural(base=4)", 100), 9.0 / 16);
+  EXPECT_DOUBLE_EQ(constant("natural(base=16)", 100), 225.0 / 64);
   EXPECT_DOUBLE_EQ(constant("terngrad(clip=off)", 10000), (100.0 - 1) / 2);
   EXPECT_DOUBLE_EQ(constant("sign", 10000), 1e-4);
   EXPECT_DOUBLE_EQ(constant("topk(1%)", 10000), 0.01);

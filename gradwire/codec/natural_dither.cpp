@@ -11,21 +11,20 @@ namespace {
 
 class NaturalDither final : public BucketQuantiser {
  public:
-  NaturalDither(std::uint32_t levels, kernel::Norm norm, std::size_t bucket_elements)
-      : BucketQuantiser(bucket_elements, norm),
+  NaturalDither(std::uint32_t levels, unsigned p, std::size_t bucket_elements)
+      : BucketQuantiser(bucket_elements, p),
         dither_{.levels = levels, .sign_bit = static_cast<std::uint32_t>(std::bit_width(levels))},
         plane_{Plane::Kind::symbols, dither_.sign_bit + 1} {}
 
   std::string spec() const override {
-    return "natural_dither(levels=" + std::to_string(dither_.levels) +
-           ", norm=" + (norm() == kernel::Norm::l2 ? "l2" : "linf") +
+    return "natural_dither(levels=" + std::to_string(dither_.levels) + ", norm=" + norm_text() +
            ", bucket=" + std::to_string(bucket_elements()) + ")";
   }
 
-  // 1/8 + b^(1/r) 2^(1-s) min{1, b^(1/r) 2^(1-s)}, r = min{p, 2} = 2 for both norms.
+  // 1/8 + b^(1/r) 2^(1-s) min{1, b^(1/r) 2^(1-s)}, r = min{p, 2}.
   Guarantee guarantee(std::size_t elements) const override {
     const auto b = static_cast<double>(std::min(bucket_elements(), elements));
-    const double small = std::sqrt(b) * std::ldexp(1.0, 1 - static_cast<int>(dither_.levels));
+    const double small = root_of(b) * std::ldexp(1.0, 1 - static_cast<int>(dither_.levels));
     return Guarantee::unbiased(1.0 / 8 + small * std::min(1.0, small));
   }
   std::span<const Plane> planes() const override { return {&plane_, 1}; }
@@ -52,11 +51,10 @@ class NaturalDither final : public BucketQuantiser {
 
 QuantiserPtr make_natural_dither(StageReader& stage) {
   const auto levels = stage.integer("levels", 7, 1, kernel::kDitherLevelsMax);
-  const bool l2 = stage.word("norm", {"linf", "l2"}) == "l2";
+  const unsigned p = read_norm(stage);
   const std::size_t bucket = read_bucket(stage);
   stage.finish();
-  return std::make_unique<NaturalDither>(static_cast<std::uint32_t>(levels),
-                                         l2 ? kernel::Norm::l2 : kernel::Norm::linf, bucket);
+  return std::make_unique<NaturalDither>(static_cast<std::uint32_t>(levels), p, bucket);
 }
 
 }  // namespace

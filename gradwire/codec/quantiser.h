@@ -13,6 +13,7 @@
 #include "gradwire/codec/guarantee.h"
 #include "gradwire/codec/plane.h"
 #include "gradwire/codec/scale_facts.h"
+#include "gradwire/codec/spec.h"
 #include "gradwire/kernel/block.h"
 #include "gradwire/kernel/buckets.h"
 #include "gradwire/kernel/sums.h"
@@ -86,6 +87,9 @@ struct BlockBuckets {
 };
 BlockBuckets block_buckets(const Quantiser::EncodeBlock& block, std::size_t bucket_elements);
 
+// p of the norm linf.
+inline constexpr unsigned kLargest = 0;
+
 // Quantisers with one scale a bucket.
 class BucketQuantiser : public Quantiser {
  public:
@@ -95,6 +99,11 @@ class BucketQuantiser : public Quantiser {
  protected:
   BucketQuantiser(std::size_t bucket_elements, kernel::Norm norm)
       : bucket_elements_(bucket_elements), norm_(norm) {}
+  // The l_p norm, p >= 1, or kLargest.
+  BucketQuantiser(std::size_t bucket_elements, unsigned p)
+      : bucket_elements_(bucket_elements),
+        norm_(p == 2 ? kernel::Norm::l2 : kernel::Norm::linf),
+        p_(p) {}
 
   struct Measured {
     kernel::Buckets buckets;
@@ -105,11 +114,26 @@ class BucketQuantiser : public Quantiser {
 
   kernel::Buckets buckets(const DecodeBlock& block) const;
 
-  kernel::Norm norm() const { return norm_; }
+  // Of l_p norms only.
+  unsigned p() const { return p_; }
+  std::string norm_text() const;
+  // The norm is at most elements^(1/r - 1/2) times the l2 norm, r = min{p, 2}: elements^(1/r).
+  double root_of(double elements) const;
 
  private:
+  void measure(std::span<const float> values, std::span<float> scales) const;
+
   std::size_t bucket_elements_;
   kernel::Norm norm_;
+  unsigned p_ = kLargest;
 };
+
+// The l_p norm of values, rounded to float, at least their largest magnitude and at most the
+// largest float; NaN if one is not finite. By products, sums and Newton's root, in one order: the
+// same bits on every machine.
+float lp_norm(std::span<const float> values, unsigned p);
+
+// The norm=... argument: linf, or l1, l2, ... Returns p, or kLargest.
+unsigned read_norm(StageReader& stage);
 
 }  // namespace gradwire

@@ -68,9 +68,8 @@ class Donor {
   Model* find(std::uint64_t step);
   void serve_chunks(Time now, const SendBytes& send);
   void drop_unused(Time now);
-  std::size_t history_bytes() const { return history_bytes_; }
 
-  const DonorOptions options_;
+  DonorOptions options_;
   std::deque<Model> models_;  // oldest first
   std::deque<Kept> history_;  // of the steps after the oldest model's
   std::size_t history_bytes_ = 0;

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "gradwire/codec/codec.h"
 #include "gradwire/collective/communicator.h"
 #include "gradwire/core/check.h"
 #include "gradwire/core/fields.h"
 #include "gradwire/elastic/member_loop.h"
 #include "gradwire/method/parsed_method.h"
+#include "gradwire/method/repeatable_method.h"
 
 namespace gradwire {
 
@@ -19,11 +21,14 @@ namespace {
 
 ParsedMethod parse_repeatable(std::string_view spec) {
   ParsedMethod parsed = parse_method(spec);
-  if (!parsed.make_repeatable) {
-    throw Error(parsed.spec + " cannot be used while ranks come and go: " +
-                parsed.why_not_repeatable + "; use a codec alone, ef, ef21 or diana");
+  if (parsed.make_repeatable) return parsed;
+  std::string others;
+  for (const MethodExample& example : example_methods()) {
+    if (!parse_method(example.spec).make_repeatable) continue;
+    others += (others.empty() ? "" : ", ") + example.spec;
   }
-  return parsed;
+  throw Error(parsed.spec + " cannot be used while ranks come and go: " +
+              parsed.why_not_repeatable + "; these can: " + others);
 }
 
 void put_view(FieldWriter& out, const View& view) {
@@ -56,7 +61,7 @@ class ElasticGroup::Impl final : public CommitGate {
        const ElasticCallbacks& callbacks)
       : tensors_(std::move(tensors)),
         parsed_(parse_repeatable(spec)),
-        buffers_parsed_(parse_repeatable("none")),
+        buffers_parsed_(parse_repeatable(make_plain_codec()->spec())),
         options_(options),
         callbacks_(callbacks),
         loop_(options) {
@@ -371,6 +376,7 @@ std::optional<ElasticReport> ElasticGroup::average(std::span<const std::span<flo
 }
 
 void ElasticGroup::leave() noexcept { impl_->loop().leave(); }
+void ElasticGroup::abandon() noexcept { impl_->loop().abandon(); }
 const std::optional<ElasticEnd>& ElasticGroup::end() const { return impl_->loop().end(); }
 const std::string& ElasticGroup::address() const { return impl_->loop().self().address; }
 const membership::Member& ElasticGroup::self() const { return impl_->loop().self(); }

@@ -1,6 +1,6 @@
 // ElasticGroup: one process's part in a run whose processes come and go. All members hold the same
 // bits after every step. A member can be killed at any time, and new ones join without a pause of
-// the others. docs/elastic.md is for users, docs/membership.md has the protocol.
+// the others. docs/elastic_python.md is for users, docs/membership.md has the protocol.
 //
 // A training loop:
 //
@@ -84,7 +84,7 @@ struct ElasticOptions {
   std::size_t join_lag = 8;                   // steps that a newcomer may be behind when admitted
 
   // What this member gives to newcomers.
-  double donate_bytes_per_second = 50e6;                   // 0: as fast as possible
+  double donate_bytes_per_second = 10e6;                   // 0: as fast as possible
   std::size_t chunk_bytes = std::size_t{1} << 18;          // of the model, on the wire
   std::size_t history_bytes_max = std::size_t{256} << 20;  // of updates kept for newcomers
 
@@ -200,6 +200,9 @@ class ElasticGroup {
   // Leaves at the end of the step under way, in order: next() and step() return nothing then. Any
   // thread. Returns at once.
   void leave() noexcept;
+
+  // Ends at once, whatever is under way: the others see a lost member. Any thread.
+  void abandon() noexcept;
 
   // Once next() or step() has returned nothing.
   const std::optional<ElasticEnd>& end() const;

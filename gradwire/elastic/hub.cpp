@@ -36,11 +36,10 @@ void send_at_once(int socket) {
 HostPort parse_host_port(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   HostPort result;
+  const bool has_host = colon != std::string::npos && colon > 0;
   const char* const end = text.data() + text.size();
-  const bool has_port = colon != std::string::npos && colon > 0 &&
-                        std::from_chars(text.data() + colon + 1, end, result.port).ptr == end &&
-                        colon + 1 < text.size();
-  if (!has_port) {
+  const auto port = std::from_chars(has_host ? text.data() + colon + 1 : end, end, result.port);
+  if (port.ec != std::errc() || port.ptr != end) {
     throw UsageError("'" + text + "' is no address: give host:port, such as 10.0.0.2:29400");
   }
   result.host = text.substr(0, colon);

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "gradwire/core/check.h"
 #include "gradwire/elastic/member_loop.h"
 #include "gradwire/wire/frame.h"
 
@@ -254,13 +253,13 @@ void MemberLoop::perform(const AdoptView& action) {
 
 void MemberLoop::perform(const BeginStep& action) {
   const View& view = member_->view();
-  GW_CHECK(action.view == view.number);
+  if (action.view != view.number) return;  // a later action ends this step already
   running_ = Running{.step = action.step,
                      .world = view,
                      .mail = mail_,
                      .results = std::vector<std::optional<Bytes>>(view.members.size())};
   const std::lock_guard lock(mutex_);
-  verdict_ = Verdict::none;
+  verdict_ = {action.view, action.step, false};
   begin_ = BeginWork{.step = action.step,
                      .view = view,
                      .rank = member_->rank(),
@@ -275,16 +274,14 @@ void MemberLoop::perform(const StopStep&) {
   begin_.reset();
 }
 
-void MemberLoop::perform(const AbortStep& action) {
+void MemberLoop::perform(const AbortStep&) {
   fetches_.clear();
   const std::lock_guard lock(mutex_);
   begin_.reset();
   if (!running_) return;
   running_->mail->end();
-  verdict_ = Verdict::abort;
-  verdict_view_ = running_->world.number;
-  verdict_step_ = action.step;
   running_.reset();
+  verdict_ = {};
   changed_.notify_all();
 }
 
@@ -292,9 +289,7 @@ void MemberLoop::perform(const CommitStep& action) {
   fetches_.clear();
   const std::lock_guard lock(mutex_);
   begin_.reset();
-  verdict_ = Verdict::commit;
-  verdict_view_ = action.world;
-  verdict_step_ = action.step;
+  verdict_ = {action.world, action.step, true};
   changed_.notify_all();
 }
 

@@ -209,6 +209,10 @@ void MemberLoop::leave() noexcept {
   post([this] { member_->on_leave(now()); });
 }
 
+void MemberLoop::abandon() noexcept {
+  post([this] { say_over(EndReason::left, certain_step(), "this process gave the run up"); });
+}
+
 void MemberLoop::on_result(std::uint64_t view, std::uint64_t step, std::size_t rank, Bytes frames) {
   post([this, view, step, rank, frames = std::move(frames)]() mutable {
     if (!running_ || running_->step != step || running_->world.number != view) return;
@@ -220,13 +224,9 @@ void MemberLoop::on_result(std::uint64_t view, std::uint64_t step, std::size_t r
 
 void MemberLoop::await_commit(std::uint64_t view, std::uint64_t step) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] {
-    return end_ || is_stopping_ ||
-           (verdict_ != Verdict::none && verdict_view_ == view && verdict_step_ == step);
-  });
-  const bool is_this = verdict_view_ == view && verdict_step_ == step;
-  if (is_this && verdict_ == Verdict::commit) return;
-  throw StepAborted();
+  const auto is_this = [&] { return verdict_.view == view && verdict_.step == step; };
+  changed_.wait(lock, [&] { return end_ || is_stopping_ || !is_this() || verdict_.is_commit; });
+  if (!is_this() || !verdict_.is_commit) throw StepAborted();
 }
 
 // --- The thread ----------------------------------------------------------------------------------
@@ -323,7 +323,9 @@ void MemberLoop::drop_closed() {
     by_id_.erase(peer->id);
     donor_.forget(peer->id);
     fetcher_.on_lost(peer->id);
-    if (!is_over_) member_->on_lost(peer->id, Evidence::closed, now());
+    if (is_over_) continue;
+    member_->on_lost(peer->id, Evidence::closed, now());
+    act();
   }
 }
 

@@ -76,6 +76,7 @@ class MemberLoop {
   void set_result_lane(Lane lane) { result_lane_ = lane; }
 
   void leave() noexcept;                                         // any thread
+  void abandon() noexcept;                                       // any thread
   const std::optional<ElasticEnd>& end() const { return end_; }  // after OverWork
 
   // --- The exchange's thread ---
@@ -96,7 +97,12 @@ class MemberLoop {
     membership::FetchFrame frame;
     Time next{};
   };
-  enum class Verdict { none, commit, abort };
+  // What the exchange's thread knows of the step under way.
+  struct Verdict {
+    std::uint64_t view = 0;
+    std::uint64_t step = 0;  // 0: there is none
+    bool is_commit = false;
+  };
 
   bool has_to_save(std::uint64_t committed);  // under the mutex
   void post(std::function<void()> task) noexcept;
@@ -186,8 +192,7 @@ class MemberLoop {
   std::optional<std::uint64_t> save_at_;  // the step whose state is wanted
   std::deque<Work> to_replay_;            // states and updates
   bool is_member_ = false;
-  Verdict verdict_ = Verdict::none;
-  std::uint64_t verdict_view_ = 0, verdict_step_ = 0;
+  Verdict verdict_;
   std::optional<ElasticEnd> end_;
   bool is_stopping_ = false;
 

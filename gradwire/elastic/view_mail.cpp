@@ -10,7 +10,7 @@ namespace gradwire::elastic {
 // A receiver's memory, as the mail sees it.
 class ViewMail::Slot {
  public:
-  MessageRoom memory;
+  MessageRoom room;
   bool is_waiting = false;
 };
 
@@ -24,14 +24,11 @@ class MailSender final : public Sender {
   void start(std::size_t bytes, MessageToSend::Parts parts) override {
     check_message_bytes(bytes, memory_.size());
     if (tag_.lane == Lane::presence || mail_->is_over()) return;
-    std::span<const std::byte> message = memory_.first(bytes);
-    if (!parts.empty()) {
-      const MessageToSend scattered(message, parts);
-      joined_.resize(scattered.bytes());
-      scattered.copy_out(joined_);
-      message = joined_;
-    }
-    mail_->send_(peer_, tag_.number(), message);
+    if (parts.empty()) return mail_->send_(peer_, tag_.number(), memory_.first(bytes));
+    const MessageToSend message(memory_.first(bytes), parts);
+    std::vector<std::byte> whole(message.bytes());
+    message.copy_out(whole);
+    mail_->send_(peer_, tag_.number(), whole);
   }
   bool done() override { return true; }
   bool wait_for(std::chrono::microseconds) override { return true; }
@@ -41,7 +38,6 @@ class MailSender final : public Sender {
   const std::size_t peer_;
   const Tag tag_;
   const std::span<const std::byte> memory_;
-  std::vector<std::byte> joined_;  // a message in parts
 };
 
 class MailReceiver final : public Receiver {
@@ -61,7 +57,7 @@ class MailReceiver final : public Receiver {
   void start(MessageRoom::Parts parts) override {
     const std::lock_guard lock(mail_->mutex_);
     check_can_start(slot_.is_waiting);
-    slot_.memory = MessageRoom(memory_, parts);
+    slot_.room = MessageRoom(memory_, parts);
     slot_.is_waiting = true;
     queue_->waiting.push_back(&slot_);
     if (queue_->stored.empty()) return;
@@ -115,10 +111,16 @@ class MailTransport final : public Transport {
 
   void wait_for_any(std::chrono::microseconds time) override {
     std::unique_lock lock(mail_->mutex_);
-    mail_->changed_.wait_for(lock, time, [this] { return mail_->has_news_; });
+    mail_->changed_.wait_for(lock, time, [&] { return mail_->has_news_; });
     mail_->has_news_ = false;
   }
-  void wake() noexcept override { mail_->tell(); }
+  void wake() noexcept override {
+    {
+      const std::lock_guard lock(mail_->mutex_);
+      mail_->has_news_ = true;
+    }
+    mail_->changed_.notify_all();
+  }
 
   void allreduce(std::span<float> values) override { ring_allreduce(*this, values); }
   void abandon() noexcept override { mail_->end(); }
@@ -147,8 +149,8 @@ std::unique_ptr<Transport> ViewMail::make_transport() {
 // Under the lock, with a receiver that waits.
 bool ViewMail::put(Queue& queue, std::span<const std::byte> bytes) {
   Slot& slot = *queue.waiting.front();
-  if (bytes.size() > slot.memory.bytes()) return false;
-  slot.memory.copy_in(0, bytes);
+  if (bytes.size() > slot.room.bytes()) return false;
+  slot.room.copy_in(0, bytes);
   slot.is_waiting = false;
   queue.waiting.pop_front();
   ++queue.taken;
@@ -159,6 +161,7 @@ bool ViewMail::deliver(std::size_t rank, std::uint32_t tag, std::span<const std:
   {
     const std::lock_guard lock(mutex_);
     if (is_stopped_ || is_ended_) return true;
+    has_news_ = true;
     Queue& queue = queues_[{rank, tag}];
     if (queue.waiting.empty()) {
       queue.stored.emplace_back(bytes.begin(), bytes.end());
@@ -166,16 +169,8 @@ bool ViewMail::deliver(std::size_t rank, std::uint32_t tag, std::span<const std:
       return false;
     }
   }
-  tell();
-  return true;
-}
-
-void ViewMail::tell() noexcept {
-  {
-    const std::lock_guard lock(mutex_);
-    has_news_ = true;
-  }
   changed_.notify_all();
+  return true;
 }
 
 void ViewMail::begin_step() {
@@ -187,6 +182,7 @@ void ViewMail::give_results(std::size_t rank, Lane lane,
                             std::span<const std::span<const std::byte>> frames) {
   {
     const std::lock_guard lock(mutex_);
+    has_news_ = true;
     for (auto& [key, queue] : queues_) {
       if (key.first != rank || queue.lane != lane || queue.waiting.empty()) continue;
       for (std::size_t i = queue.taken - queue.taken_before;
@@ -195,7 +191,7 @@ void ViewMail::give_results(std::size_t rank, Lane lane,
       }
     }
   }
-  tell();
+  changed_.notify_all();
 }
 
 void ViewMail::stop() {
@@ -207,9 +203,9 @@ void ViewMail::stop() {
 void ViewMail::end() {
   {
     const std::lock_guard lock(mutex_);
-    is_stopped_ = is_ended_ = true;
+    is_stopped_ = is_ended_ = has_news_ = true;
   }
-  tell();
+  changed_.notify_all();
 }
 
 bool ViewMail::is_over() const {

@@ -76,7 +76,6 @@ class ViewMail : public std::enable_shared_from_this<ViewMail> {
   };
 
   static bool put(Queue& queue, std::span<const std::byte> bytes);
-  void tell() noexcept;
 
   const std::size_t rank_;
   const std::vector<std::string> addresses_;
@@ -85,9 +84,9 @@ class ViewMail : public std::enable_shared_from_this<ViewMail> {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::pair<std::size_t, std::uint32_t>, Queue> queues_;  // by rank and tag
-  bool has_news_ = false;  // since the last wait for any transfer
   bool is_stopped_ = false;
   bool is_ended_ = false;
+  bool has_news_ = false;  // since the last wait_for_any()
 };
 
 }  // namespace gradwire::elastic

@@ -124,7 +124,8 @@ ParsedMethod read_diana(MethodReader& reader) {
   setup.kind = RuleKind::ported;
   setup.codecs.up = reader.codec(why_not_with_shifts);
   DianaOptions options;
-  options.alpha = reader.arguments().number_or_auto("alpha", 1e-9, 1);
+  // With 0 there are no shifts: 1-level QSGD, TernGrad or whatever the codec is by itself.
+  options.alpha = reader.arguments().number_or_auto("alpha", 0, 1);
   if (options.alpha) reader.write("alpha=" + format_number(*options.alpha));
   options.momentum = reader.arguments().keyed_number("momentum", 0, 0, 0.999999);
   if (options.momentum > 0) reader.write("momentum=" + format_number(options.momentum));

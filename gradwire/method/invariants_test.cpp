@@ -253,5 +253,60 @@ TEST(ErrorConservationThreads, ALearningRateOfZeroDoesNoHarm) {
   }
 }
 
+// With alpha = 0 the shifts stay zero: DIANA is then 1-level QSGD for the l2 norm, and TernGrad for
+// the largest magnitude.
+TEST(InvariantThreads, DianaWithoutShiftsIsItsCodec) {
+  static constexpr std::size_t kLength = 700;
+  const auto run = [&](const std::string& spec) {
+    return train({.spec = spec,
+                  .ranks = 3,
+                  .steps = 20,
+                  .learning_rates = {0.1},
+                  .start = Model(kLength, 1.0F),
+                  .gradient =
+                      [](std::size_t rank, std::span<const float> x, std::uint64_t step) {
+                        Model gradient = gaussian(kLength, 100 * step + rank);
+                        for (std::size_t i = 0; i < x.size(); ++i) gradient[i] += x[i];
+                        return gradient;
+                      },
+                  .options = {.topology = Topology::gather, .seed = 4}})
+        .iterates;
+  };
+  for (const std::string codec : {"qsgd(bits=2, norm=l2)", "terngrad(clip=off)", "natural"}) {
+    EXPECT_EQ(run("diana(" + codec + ", alpha=0)"), run("direct(" + codec + ", down=none)"))
+        << codec;
+    EXPECT_NE(run("diana(" + codec + ")"), run("direct(" + codec + ", down=none)")) << codec;
+  }
+}
+
+// signSGD with majority vote: every worker sends the signs of its gradient, and all get the sign of
+// their sum. An odd number of workers has no ties.
+TEST(InvariantThreads, SignsgdIsTheMajorityVote) {
+  static constexpr std::size_t kLength = 300;
+  constexpr std::size_t kVoters = 3;
+  const auto gradient = [](std::size_t rank, std::span<const float>, std::uint64_t step) {
+    return gaussian(kLength, 100 * step + rank);
+  };
+  for (const Topology topology : {Topology::scatter, Topology::server}) {
+    Training training{.spec = "signsgd",
+                      .ranks = kVoters,
+                      .steps = 5,
+                      .learning_rates = {0.1},
+                      .start = Model(kLength),
+                      .gradient = gradient,
+                      .options = {.topology = topology}};
+    training.on_step = [&](const TrainingStep& step) {
+      for (std::size_t i = 0; i < kLength; ++i) {
+        int votes = 0;
+        for (std::size_t rank = 0; rank < kVoters; ++rank) {
+          votes += std::signbit(gradient(rank, step.x, step.step)[i]) ? -1 : 1;
+        }
+        ASSERT_EQ(step.output[i], votes > 0 ? 1.0F : -1.0F) << i;
+      }
+    };
+    train(training);
+  }
+}
+
 }  // namespace
 }  // namespace gradwire

@@ -15,10 +15,12 @@
 #include "gradwire/collective/communicator.h"
 #include "gradwire/method/method.h"
 #include "gradwire/method/note.h"
-#include "gradwire/method/repeatable_method.h"
 #include "gradwire/method/safe_step.h"
 
 namespace gradwire {
+
+class CommitGate;        // collective/method_exchange.h
+class RepeatableMethod;  // method/repeatable_method.h
 
 struct ParsedMethod {
   std::string spec;  // the canonical text

@@ -63,7 +63,7 @@ TEST(MethodSpec, WrongArgumentsAreNamed) {
                  "  diana(natural, aplha=0.1)\n"
                  "                 ^");
   expect_refused("diana(natural, alpha=2)",
-                 "'alpha' must be a number from 1e-09 to 1\n"
+                 "'alpha' must be a number from 0 to 1\n"
                  "  diana(natural, alpha=2)\n"
                  "                       ^");
   EXPECT_THROW(parse_method("direct(natural, none)").spec, SpecError);

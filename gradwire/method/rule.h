@@ -103,9 +103,8 @@ class Rule {
   // For rules with shifts, whose mean all ranks hold: this rank's shift becomes that mean.
   void restart_shift(std::size_t shift, std::size_t mean);
   static constexpr const char* kLosesMeanShift =
-      "owners hold the mean of the shifts, and a lost owner takes its part along: say down=none, "
-      "or "
-      "use the topology gather";
+      "owners hold the mean of the shifts, and a lost owner takes its part along: use an exact "
+      "downlink, or the topology gather";
 
  private:
   RuleWorkspace& workspace_;

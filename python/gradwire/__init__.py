@@ -5,7 +5,8 @@
 
 From then on the gradients of a ``DistributedDataParallel`` model travel as small, checked,
 compressed frames. Methods that look at the model itself have :class:`LazyStep`; with ``local(...)``
-every rank takes steps of its own (:class:`LocalSteps`); arrays of numpy have :func:`encode` and
+every rank takes steps of its own (:class:`LocalSteps`). :func:`join` trains with processes that come
+and go (docs/elastic_python.md). Arrays of numpy have :func:`encode` and
 :func:`decode`. docs/pytorch.md is the manual.
 """
 
@@ -20,13 +21,17 @@ except ImportError as error:
 from ._native import __version__
 from .attach import attach
 from .arrays import codecs, decode, encode, methods
+from .elastic import ElasticRun, join
 from .errors import Error, FileError, PeerError, SpecError, StartError
 from .hook import Hook
 from .lazy import LazyStep
 from .local import LocalSteps
+from .sampler import ElasticSampler
 from .state import reshare
 
 __all__ = [
+    "ElasticRun",
+    "ElasticSampler",
     "Error",
     "FileError",
     "Hook",
@@ -40,6 +45,7 @@ __all__ = [
     "codecs",
     "decode",
     "encode",
+    "join",
     "methods",
     "reshare",
 ]

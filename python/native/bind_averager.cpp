@@ -14,6 +14,7 @@
 #include "gradwire/transport/in_process.h"
 #include "python/native/averager.h"
 #include "python/native/bindings.h"
+#include "python/native/options.h"
 #include "python/native/state_bytes.h"
 
 namespace gradwire::python {
@@ -161,22 +162,6 @@ py::dict probe(const std::string& spec, const NamedShapes& shapes, const std::st
   dict["gain"] = traits.gain;
   dict["is_biased"] = parsed.up && is_biased(*parsed.up);
   return dict;
-}
-
-// The secret comes as bytes or as a file.
-SecurityOptions security_of(const py::kwargs& given) {
-  const auto file = [&](const char* name) {
-    return given.contains(name) ? given[name].cast<std::string>() : std::string();
-  };
-  SecurityOptions security{.secret_file = file("secret_file"),
-                           .certificate_file = file("tls_cert"),
-                           .key_file = file("tls_key"),
-                           .authority_file = file("tls_ca")};
-  if (given.contains("secret")) {
-    const auto bytes = given["secret"].cast<std::string_view>();
-    security.secret = Secret(std::as_bytes(std::span(bytes)));
-  }
-  return security;
 }
 
 Averager::Options options_of(const py::kwargs& given) {

@@ -9,5 +9,6 @@ void bind_errors(pybind11::module_& module);
 void bind_arrays(pybind11::module_& module);
 void bind_states(pybind11::module_& module);
 void bind_averager(pybind11::module_& module);
+void bind_elastic(pybind11::module_& module);
 
 }  // namespace gradwire::python

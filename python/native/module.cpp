@@ -9,4 +9,5 @@ PYBIND11_MODULE(_native, module) {
   gradwire::python::bind_arrays(module);
   gradwire::python::bind_states(module);
   gradwire::python::bind_averager(module);
+  gradwire::python::bind_elastic(module);
 }

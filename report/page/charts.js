@@ -103,8 +103,10 @@ function makeScales(chart, {isLogX, isLogY}) {
   const share = {min: {pad: 0.05, hard: 0}, max: {pad: 0.05, hard: 1}};
   // All that there is begins at zero; what was zoomed in begins where it was asked to.
   const fromZero = (plot, min, max) => [min === plot.data[0][0] ? 0 : min, max];
+  // A logarithmic axis ends where the data ends, not at the next power of ten.
+  const asData = (plot, min, max) => [min, max];
   return {
-    x: isLogX ? {time: false, distr: 3} : {time: false, range: fromZero},
+    x: isLogX ? {time: false, distr: 3, range: asData} : {time: false, range: fromZero},
     y: isLogY ? {distr: 3} : {range: chart.look === 'share' ? share : undefined},
   };
 }

@@ -1,8 +1,15 @@
 // All charts, with what they share: the axis, and which runs are shown.
 'use strict';
 
+// Several runs are compared by what they sent; one run is followed by its steps.
+function firstAxis(data) {
+  const bytes = data.axes.findIndex(({name}) => name === 'MB sent');
+  return data.runs.length > 1 && bytes >= 0 ? bytes : 0;
+}
+
 function makeCharts(data) {
-  const view = {axis: 0, isLogX: data.axes[0].log, visible: data.runs.map(() => true)};
+  const axis = firstAxis(data);
+  const view = {axis, isLogX: data.axes[axis].log, visible: data.runs.map(() => true)};
   const charts = data.charts.map((chart) => makeCard(chart, () => draw(chart)));
   byId('charts').append(...charts.map((each) => each.card));
 
@@ -76,7 +83,7 @@ function makeSwitch(text, title, pressed, act) {
 // A button for each axis, and a switch for the logarithmic scale, which each axis has its own way.
 function makeAxisSwitch(data, choose) {
   const isLog = data.axes.map((axis) => axis.log);
-  let chosen = 0;
+  let chosen = firstAxis(data);
   const buttons = data.axes.map(({name, label}, index) => {
     const attributes = {type: 'button', title: label, 'aria-pressed': index === chosen};
     const button = make('button', attributes, name);

@@ -9,6 +9,9 @@ function makeHead(data) {
   byId('title').textContent = data.title;
   byId('lead').textContent =
     data.runs.length === 1 ? data.runs[0] : `${plural(data.runs.length, 'run')} side by side`;
+  byId('headline').textContent = data.headline;
+  byId('headline').hidden = data.headline === '';
+  byId('configuration').open = data.runs.length === 1;
   byId('facts').append(...data.facts.map(({name, value}) =>
     make('div', {}, make('dt', {}, name), make('dd', {}, value))));
 }
@@ -35,6 +38,7 @@ function makePage() {
   }
   if (data.charts.length > 0 && data.axes.length > 0) makeCharts(data);
   makeBars(data);
+  makeMembers(data);
   makeNotes(data);
 }
 

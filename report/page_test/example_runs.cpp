@@ -6,6 +6,7 @@
 
 #include "gradwire/method/lgc/code_note.h"
 #include "gradwire/method/lgreco/plan_note.h"
+#include "record/attendance.h"
 
 namespace gradwire::report {
 namespace {
@@ -244,6 +245,31 @@ std::vector<Run> hostile_runs() {
     runs.push_back(std::move(run));
   }
   return runs;
+}
+
+std::vector<Run> elastic_runs() {
+  constexpr std::uint64_t kSteps = 900;
+  Run run = network_run(kExamples[4], kSteps);
+  const auto member = [](int number) {
+    const std::string digits = std::to_string(10 + number);
+    return record::ViewMember{"c0ffee" + digits + "aaaaaaaa", "10.0.0." + digits + ":29400"};
+  };
+  std::vector<int> there = {0, 1, 2};
+  int next = 3;
+  for (std::uint64_t view = 1; view <= 12; ++view) {
+    record::ViewRecord record{.view = view, .step = (view - 1) * 75, .change_seconds = 0.04};
+    if (view > 1 && view % 2 == 0) {  // one is lost, the first one too, and later one joins
+      const std::size_t gone = view % there.size();
+      record.departed = {{member(there[gone]).id, view == 8 ? "left" : "closed", view != 8}};
+      there.erase(there.begin() + static_cast<std::ptrdiff_t>(gone));
+    } else if (view > 1) {
+      there.push_back(next);
+      record.joined = {member(next++).id};
+    }
+    for (const int number : there) record.members.push_back(member(number));
+    run.record.views.push_back(to_json(record));
+  }
+  return {run};
 }
 
 std::vector<Run> empty_runs() {

@@ -29,6 +29,8 @@ std::vector<Run> plain_runs();
 // they should be.
 std::vector<Run> hostile_runs();
 
+// A run whose members come and go.
+std::vector<Run> elastic_runs();
 // A run that was recorded before its first step.
 std::vector<Run> empty_runs();
 

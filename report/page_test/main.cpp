@@ -17,6 +17,7 @@ void write_pages(const std::filesystem::path& directory) {
   write_page(directory / "learned.html", learned_runs(2000));
   write_page(directory / "plain.html", plain_runs());
   write_page(directory / "hostile.html", hostile_runs());
+  write_page(directory / "elastic.html", elastic_runs());
   write_page(directory / "empty.html", empty_runs());
   write_page(directory / "no-runs.html", {});
   std::vector<Run> large = network_runs(20'000);

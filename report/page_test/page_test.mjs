@@ -73,12 +73,19 @@ const claims = {
   async 'curves of all runs are drawn'(open) {
     const page = await open('network');
     assert.deepEqual(await page.run(sections), ['results', 'curves', 'time']);
-    const [loss, testLoss, accuracy, ...rest] = await page.run(plots);
+    const [accuracy, testLoss, loss, ...rest] = await page.run(plots);
     assert.deepEqual(rest, []);
     assert.equal(loss.series, 7);
     assert.ok(loss.points.every((count) => count > 300 && count <= 600), String(loss.points));
     for (const chart of [testLoss, accuracy]) assert.deepEqual(chart.points, Array(7).fill(21));
     assert.ok((await page.run(inkOfCanvases)).every((ink) => ink > 2000));
+  },
+
+  async 'a comparison begins with its result, and hides its configuration'(open) {
+    const page = await open('network');
+    const headline = await page.run(() => document.getElementById('headline').textContent);
+    assert.match(headline, /: [0-9.]+ times fewer bytes than none, .* at 100 Mbit\/s \(predicted\)\.$/);
+    assert.equal(await page.run(() => document.getElementById('configuration').open), false);
   },
 
   async 'a click on a heading sorts, and a second one turns the order'(open) {
@@ -126,6 +133,8 @@ const claims = {
   async 'bytes are on a logarithmic axis until the switch is used'(open) {
     const page = await open('network');
     const kinds = async () => (await page.run(plots)).map((chart) => chart.isLogX);
+    assert.deepEqual(await kinds(), [true, true, true]);
+    await page.run(clickText, '#axes button', 'Steps');
     assert.deepEqual(await kinds(), [false, false, false]);
     await page.run(clickText, '#axes button', 'MB sent');
     assert.deepEqual(await kinds(), [true, true, true]);
@@ -311,6 +320,19 @@ const claims = {
     }
   },
 
+  async 'members of an elastic run have a lane each, and changes a mark'(open) {
+    const page = await open('elastic');
+    assert.deepEqual(await page.run(sections), ['results', 'curves', 'time', 'members']);
+    const found = await page.run(() => ({
+      lanes: document.querySelectorAll('#lanes .lane').length,
+      changes: document.querySelectorAll('#lanes .lane-change').length,
+      lost: document.querySelectorAll('#lanes .lane-lost').length,
+      text: document.querySelector('#lanes .card-head').innerText,
+    }));
+    assert.deepEqual([found.lanes, found.changes, found.lost], [8, 12, 5]);
+    assert.match(found.text, /8 members, 12 views, 5 lost; the slowest change took 40\.0 ms/);
+  },
+
   async 'a run without steps has a page'(open) {
     assert.deepEqual(await (await open('empty')).run(sections), ['results']);
     assert.deepEqual(await (await open('no-runs')).run(sections), []);
@@ -326,7 +348,7 @@ const claims = {
   },
 
   async 'a telephone shows all of it without scrolling sideways'(open) {
-    for (const name of ['network', 'convex', 'adaptive', 'learned', 'plain', 'hostile']) {
+    for (const name of ['network', 'convex', 'adaptive', 'learned', 'plain', 'elastic', 'hostile']) {
       const page = await open(name, {width: 375, height: 800});
       assert.ok(await page.run(overflow) <= 0, name);
     }
@@ -350,7 +372,7 @@ async function check(browser, claim) {
 
 async function takePictures(browser) {
   mkdirSync(pictures, {recursive: true});
-  for (const name of ['network', 'convex', 'adaptive', 'learned', 'plain']) {
+  for (const name of ['network', 'convex', 'adaptive', 'learned', 'plain', 'elastic']) {
     for (const options of [{}, {dark: true}, {width: 375, height: 800}]) {
       const page = await Page.open(browser, pathToFileURL(resolve(directory, `${name}.html`)).href,
         options);

@@ -203,9 +203,10 @@ TEST(LayerCandidates, AreInARangeAroundTheUniformSetting) {
   EXPECT_EQ(usual.all.back().spec, "topk(10%)");
   // Published for low rank: half to twice the uniform rank.
   const std::array powersgd = {Family::powersgd};
-  EXPECT_EQ(specs(make_candidates(powersgd, {}, {0.5, 2})),
-            "none powersgd(rank=2) powersgd(rank=3) powersgd powersgd(rank=5) powersgd(rank=6) "
-            "powersgd(rank=8) ");
+  EXPECT_EQ(
+      specs(make_candidates(powersgd, {}, {0.5, 2})),
+      "none powersgd(rank=2) powersgd(rank=3) powersgd(rank=4) powersgd(rank=5) powersgd(rank=6) "
+      "powersgd(rank=8) ");
   // The usual range has all bits and all ranks.
   const std::array both = {Family::qsgd, Family::powersgd};
   EXPECT_EQ(make_candidates(both).all.size(), 1U + 7 + 12);

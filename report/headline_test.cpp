@@ -1,0 +1,45 @@
+#include "report/headline.h"
+
+#include "gtest/gtest.h"
+
+namespace gradwire::report {
+namespace {
+
+using Runs = std::vector<Run>;
+
+// 100 steps, each with 10 ms of computing.
+Run run_of(const char* name, double megabytes, double accuracy) {
+  Run run{.name = name};
+  run.record.steps = 100;
+  run.record.traffic.bytes_sent = static_cast<std::uint64_t>(1e6 * megabytes);
+  run.record.traffic.bytes_received = run.record.traffic.bytes_sent;
+  run.record.phases.compute_seconds = 1;
+  run.record.final.accuracy = accuracy;
+  return run;
+}
+
+TEST(Headline, NamesTheFastestRunThatIsAboutAsGood) {
+  const Runs runs = {run_of("none", 100, 0.90), run_of("natural", 25, 0.904),
+                                 run_of("sign", 3, 0.60)};
+  EXPECT_EQ(headline_of(runs),
+            "natural: 4.00 times fewer bytes than none, +0.40 points of accuracy, 3.00 times as "
+            "fast at 100 Mbit/s (predicted).");
+}
+
+TEST(Headline, NamesTheFastestWhereNoneIsAsGood) {
+  const Runs runs = {run_of("none", 100, 0.90), run_of("sign", 4, 0.60)};
+  EXPECT_TRUE(
+      headline_of(runs).starts_with("sign: 25.0 times fewer bytes than none, -30.00 points"))
+      << headline_of(runs);
+}
+
+TEST(Headline, IsEmptyWithoutAComparison) {
+  EXPECT_EQ(headline_of({}), "");
+  const Runs alone = {run_of("none", 1, 0.9)};
+  EXPECT_EQ(headline_of(alone), "");
+  const Runs silent = {run_of("none", 0, 0.9), run_of("natural", 0, 0.9)};
+  EXPECT_EQ(headline_of(silent), "") << "a single worker sends nothing";
+}
+
+}  // namespace
+}  // namespace gradwire::report

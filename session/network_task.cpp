@@ -1,0 +1,67 @@
+#include "session/network_task.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gradwire/core/usage_error.h"
+
+namespace gradwire::session {
+namespace {
+
+constexpr double kEpochsUsual = 3;
+constexpr std::size_t kBatchUsual = 64;
+constexpr std::size_t kBatchUsualOfText = 16;  // a sample of text is many tokens
+constexpr std::uint64_t kEvaluationsLeast = 5;
+constexpr std::size_t kContextUsual = 128;
+
+}  // namespace
+
+std::shared_ptr<const data::Source> open_data(const TrainOptions& options) {
+  std::shared_ptr<const data::Source> source = data::open_source(
+      options.data_or_usual(), {.seed = options.seed,
+                                .context = options.network.context.value_or(kContextUsual),
+                                .words = options.network.words,
+                                .augment = !options.network.no_augmentation});
+  const bool is_text = source->shape().kind == data::SampleShape::Kind::text;
+  if (!is_text && (options.network.words || options.network.context)) {
+    throw UsageError("--context and --words are for text, and " + source->name() + " is none");
+  }
+  return source;
+}
+
+train::TaskOptions task_options(const TrainOptions& options, const data::SampleShape& shape,
+                                std::size_t threads) {
+  const NetworkOptions& network = options.network;
+  const bool is_text = shape.kind == data::SampleShape::Kind::text;
+  train::TaskOptions task{
+      .model = options.model,
+      .split = data::parse_split(options.split),
+      .batch = options.batch.value_or(is_text ? kBatchUsualOfText : kBatchUsual),
+      .accumulate = network.accumulate,
+      .optimiser = train::parse_optimiser(network.optimiser),
+      .regulariser = convex::parse_regulariser(options.regulariser_spec()),
+      .clip = network.clip,
+      .schedule = train::parse_schedule(network.schedule),
+      .warmup_epochs = network.warmup_epochs,
+      .operation_threads = network.threads.value_or(std::max<std::size_t>(threads, 1)),
+      .seed = options.seed};
+  const bool is_sgd = task.optimiser.kind == train::OptimiserOptions::Kind::sgd;
+  task.learning_rate = network.learning_rate.value_or(is_sgd ? 0.05 : 0.001);
+  if (options.workers.dedicated_server) task.dedicated_server = options.workers.server_rank();
+  return task;
+}
+
+std::uint64_t steps_of(const TrainOptions& options, const train::Task& task) {
+  if (options.steps) return *options.steps;
+  const double epochs = options.network.epochs.value_or(kEpochsUsual);
+  const double steps = std::ceil(epochs * static_cast<double>(task.steps_per_epoch()));
+  return std::max<std::uint64_t>(static_cast<std::uint64_t>(steps), 1);
+}
+
+std::uint64_t evaluate_every_of(const TrainOptions& options, const train::Task& task,
+                                std::uint64_t steps) {
+  return options.network.evaluate_every.value_or(
+      std::min(task.steps_per_epoch(), std::max<std::uint64_t>(steps / kEvaluationsLeast, 1)));
+}
+
+}  // namespace gradwire::session
