@@ -196,8 +196,15 @@ int elastic_command(Arguments arguments) {
   ElasticGroup group(model.tensors, settings.text("spec", "ef(topk(5%))"), options, callbacks);
   say("listening %s id=%s\n", group.address().c_str(), hex(group.self().id).c_str());
   const std::uint64_t average_every = settings.number("average", 0);
+  // next() may wait for members while somebody wants this process to leave.
+  std::atomic<bool> is_over = false;
+  std::thread watcher([&] {
+    while (!is_over) {
+      if (wants_to_leave.exchange(false)) group.leave();
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  });
   while (const auto turn = group.next()) {
-    if (wants_to_leave.exchange(false)) group.leave();
     if (average_every > 0 && turn->step % average_every == 0) {
       buffer.fill(static_cast<float>(turn->rank));
       const std::span<float> span(buffer);
@@ -219,6 +226,8 @@ int elastic_command(Arguments arguments) {
           report->attempts);
     }
   }
+  is_over = true;
+  watcher.join();
   say("end %s settled=%lu committed=%lu hash=%016lx\n", membership::name(group.end()->reason),
       static_cast<unsigned long>(group.end()->settled),
       static_cast<unsigned long>(group.committed()), static_cast<unsigned long>(model.hash()));
