@@ -85,10 +85,13 @@ TEST_P(RepeatableThreads, AStepBehindAGateIsTheStepItself) {
 }
 
 TEST_P(RepeatableThreads, ReplayGivesTheOutputsAndTheReplicatedMemories) {
+  // Frames name their exchange, the first one of its communicator: so the newcomers have their own.
+  InProcessWorld newcomers(kRanks);
   run_communicators(kRanks, [&](Communicator& communicator) {
     TestGate gate(kRanks), other_gate(kRanks);
     const auto method = make(communicator, gate);
-    const auto newcomer = make(communicator, other_gate);
+    Communicator others(newcomers.join(communicator.rank()), {.run = 7});
+    const auto newcomer = make(others, other_gate);
     for (std::uint64_t step = 0; step < kSteps; ++step) {
       Values own = gradients(communicator.rank(), step), replayed = own;
       method->run({.step = step}, spans(own));
@@ -100,6 +103,7 @@ TEST_P(RepeatableThreads, ReplayGivesTheOutputsAndTheReplicatedMemories) {
       if (ours.arrays[i].sharing != Sharing::replicated) continue;
       EXPECT_EQ(ours.arrays[i], theirs.arrays[i]);
     }
+    others.close();
   });
 }
 
