@@ -75,6 +75,14 @@ void MemberLoop::introduced(Connection& connection, const Member& member) {
   }
   by_id_[member.id] = &connection;
   member_->on_connected(member.id, now());
+  for (Bytes& bytes : std::exchange(unsent_[member.id], {})) connection.send(std::move(bytes));
+}
+
+// Two newcomers of a view may not be connected yet when its first exchange begins. Their messages
+// wait, since nobody would send them again.
+void MemberLoop::send_data(const MemberId& to, Bytes bytes) {
+  if (find(to)) return send(to, std::move(bytes));
+  if (member_->view().rank_of(to)) unsent_[to].push_back(std::move(bytes));
 }
 
 // Frames of views that are not adopted yet wait; those of older ones are dropped.
@@ -221,7 +229,7 @@ void MemberLoop::make_mail() {
                               std::span<const std::byte> bytes) {
     post([this, to = view.members[rank].id,
           packet = view_data_bytes(view.number, tag, bytes)]() mutable {
-      send(to, std::move(packet));
+      send_data(to, std::move(packet));
     });
   };
   mail_ = std::make_shared<ViewMail>(member_->rank(), std::move(addresses), std::move(deliver));
@@ -235,6 +243,7 @@ void MemberLoop::perform(const AdoptView& action) {
   departures_ += decision.departed.size();
   decided_step_ = decision.step;
   if (mail_ && (!running_ || running_->mail != mail_)) mail_->end();
+  unsent_.clear();
   make_mail();
   if (!options_.on_event) return;
   ElasticEvent event{.kind = ElasticEvent::Kind::view,

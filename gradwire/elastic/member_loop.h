@@ -147,6 +147,7 @@ class MemberLoop {
   std::uint64_t certain_step() const;
   std::vector<membership::MemberId> donors() const;
   void send(const membership::MemberId& to, Bytes bytes);
+  void send_data(const membership::MemberId& to, Bytes bytes);
   Connection* find(const membership::MemberId& id);
   Time now() const;
 
@@ -164,6 +165,8 @@ class MemberLoop {
   std::optional<Running> running_;
   std::vector<Fetch> fetches_;
   std::vector<std::pair<membership::MemberId, ViewData>> early_;  // of later views
+  // Messages of this view for members that are not connected yet.
+  std::map<membership::MemberId, std::vector<Bytes>> unsent_;
   std::uint64_t departures_ = 0;
   std::uint64_t decided_step_ = 0;
   Donor donor_;

@@ -59,6 +59,11 @@ struct Case {
   Topology topology;
 };
 
+// For the names of tests: without it they contain addresses.
+void PrintTo(const Case& some, std::ostream* out) {
+  *out << some.spec << " on " << name(some.topology);
+}
+
 class RepeatableThreads : public testing::TestWithParam<Case> {
  protected:
   static std::unique_ptr<RepeatableMethod> make(Communicator& communicator, CommitGate& gate) {
