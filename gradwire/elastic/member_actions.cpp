@@ -302,7 +302,14 @@ void MemberLoop::perform(const CommitStep& action) {
   changed_.notify_all();
 }
 
-void MemberLoop::perform(const FetchFrame& action) { fetches_.push_back({action, {}}); }
+void MemberLoop::perform(const FetchFrame& action) {
+  const bool is_here = running_ && running_->world.number == action.world &&
+                       running_->step == action.step && action.rank < running_->results.size() &&
+                       running_->results[action.rank];
+  // It came while the view changed, when no frame counted. The exchange does not take it twice.
+  if (is_here) return member_->on_frame(action.world, action.step, action.rank);
+  fetches_.push_back({action, {}});
+}
 
 void MemberLoop::perform(const CatchUp& action) {
   catch_up_to_ = action.step;
