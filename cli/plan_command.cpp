@@ -3,6 +3,7 @@
 #include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -32,6 +33,7 @@ struct PlanCommandOptions {
   std::filesystem::path shapes;
   std::string family = name(planned_families().front());
   std::string uniform;
+  std::string range = format_range(kUsualRange);
   std::string error = "norms";
   double alpha = 1;
   bool json = false;
@@ -44,18 +46,35 @@ std::vector<std::string> family_names() {
   return names;
 }
 
+// As in lgreco(..., range=LOW..HIGH).
+SpecRange read_range(const std::string& text) {
+  SpecRange range;
+  const char* const end = text.data() + text.size();
+  const auto [dots, from_error] = std::from_chars(text.data(), end, range.from);
+  const bool has_dots = from_error == std::errc() && std::string_view(dots, end).starts_with("..");
+  const auto [rest, to_error] = std::from_chars(has_dots ? dots + 2 : end, end, range.to);
+  const bool is_good = has_dots && to_error == std::errc() && rest == end && range.from > 0 &&
+                       range.from <= range.to && range.to <= 1e6;
+  if (!is_good) {
+    throw UsageError(fmt::format("--range: '{}' is not a range of factors such as {}", text,
+                                 format_range(kUsualRange)));
+  }
+  return range;
+}
+
 Candidates read_candidates(const PlanCommandOptions& options) {
+  const SpecRange range = read_range(options.range);
   std::vector<Family> families;
   for (const Family family : planned_families()) {
     if (options.family == name(family) || options.family == "any") families.push_back(family);
   }
-  if (options.uniform.empty()) return make_candidates(families);
+  if (options.uniform.empty()) return make_candidates(families, {}, range);
   const Candidate uniform = read_candidate(options.uniform);
   if (options.family != "any" && uniform.family != families.front()) {
     throw UsageError(
         fmt::format("--uniform {} is not of the family {}", options.uniform, options.family));
   }
-  return make_candidates(families, uniform);
+  return make_candidates(families, uniform, range);
 }
 
 // The layers that are planned for, and what they would cost by each candidate.
@@ -259,6 +278,11 @@ void add_plan_command(CLI::App& program, const console::Console& console) {
           "--uniform", options->uniform,
           "Uniform setting that the plan must match [qsgd(bits=4), topk(1%) or powersgd(rank=4)]")
       ->type_name("SPEC");
+  command
+      ->add_option("--range", options->range,
+                   "The parameters that layers may have, as factors of the uniform setting's")
+      ->type_name("LOW..HIGH")
+      ->capture_default_str();
   command
       ->add_option("--alpha", options->alpha,
                    "Largest error, relative to that of the uniform setting")

@@ -59,6 +59,9 @@ TEST_F(PlanCommand, WrongInputsAreNamed) {
   EXPECT_EQ(plan({"--uniform", "topk(1%)"}).exit_code, kWrongUsage);  // of qsgd
   EXPECT_EQ(plan({"--uniform", "nothing"}).exit_code, kWrongUsage);
   EXPECT_EQ(plan({"--alpha", "0"}).exit_code, kWrongUsage);
+  for (const char* range : {"", "1", "0..1", "2..1", "1..2x", "..", "1..1e9"}) {
+    EXPECT_EQ(plan({"--range", range}).exit_code, kWrongUsage) << range;
+  }
   EXPECT_EQ(gradwire({"plan", "--shapes", shapes}).exit_code, kWrongUsage);
   const Outcome absent =
       gradwire({"plan", "--gradients", directory / "no.f32", "--shapes", shapes});
@@ -73,16 +76,18 @@ TEST(PlanCommandOnRealGradients, PlansAreSmaller) {
   if (!std::filesystem::exists(shapes)) GTEST_SKIP() << shapes << " is not there";
   struct Case {
     const char* family;
+    const char* range;
     double times;
   };
-  for (const auto& [family, times] :
-       {Case{"topk", 6}, Case{"qsgd", 1.15}, Case{"powersgd", 1.25}}) {
+  for (const auto& [family, range, times] :
+       {Case{"topk", "0.01..30", 6}, Case{"topk", "0.1..10", 4}, Case{"qsgd", "0.1..10", 1.15},
+        Case{"powersgd", "0.1..10", 1.25}}) {
     const Json json = gradwire({"plan", "--gradients", gradients, "--shapes", shapes, "--family",
-                                family, "--json"})
+                                family, "--range", range, "--json"})
                           .json();
     EXPECT_GE(json["times_smaller"], times) << family;
     const Json any = gradwire({"plan", "--gradients", gradients, "--shapes", shapes, "--family",
-                               "any", "--uniform", json["uniform"], "--json"})
+                               "any", "--range", range, "--uniform", json["uniform"], "--json"})
                          .json();
     EXPECT_LE(any["bytes"], json["bytes"]) << family;
   }
