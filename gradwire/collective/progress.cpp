@@ -166,7 +166,7 @@ bool Communicator::Impl::give_turns() {
     if (turn == Turn::finished) {
       Job& finished = **job;
       running_.erase(job);
-      end_job(finished, start_error);
+      end_job(finished, std::move(start_error));
     }
     return true;
   }
@@ -194,11 +194,12 @@ void Communicator::Impl::end_jobs(const std::exception_ptr& failure) {
   running_.clear();
 }
 
-// Its owner may destroy it now.
-void Communicator::Impl::end_job(Job& job, const std::exception_ptr& failure) {
+// Its owner may destroy it now. The failure is given away: the thread that waits for the job is then
+// the last one that uses it.
+void Communicator::Impl::end_job(Job& job, std::exception_ptr failure) {
   {
     const std::lock_guard lock(mutex_);
-    job.failure_ = failure;
+    job.failure_ = std::move(failure);
     job.is_queued_ = false;
   }
   done_.notify_all();

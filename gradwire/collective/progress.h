@@ -112,7 +112,7 @@ class Communicator::Impl {
   bool work_ahead();
   void wait_for_transfers();
   void end_jobs(const std::exception_ptr& failure);
-  void end_job(Job& job, const std::exception_ptr& failure);
+  void end_job(Job& job, std::exception_ptr failure);
   void tick();
   std::exception_ptr own_failure(const std::exception& error);
   std::exception_ptr first_cause(const PeerError& error);

@@ -6,6 +6,7 @@ the process group of the play, and with a second line at its end. Of each rank, 
 what it returned, what it wrote to stderr, and its exit code.
 """
 
+import atexit
 import contextlib
 import importlib
 import json
@@ -39,6 +40,11 @@ def play_rank(rank, scenario, arguments, environment, directory):
     os.environ.update(environment, RANK=str(rank), LOCAL_RANK=str(rank))
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method="env://")
+    # Kept until the program ends. If a scenario destroys the group, a model may hold it last, and
+    # torch 1.13 then joins the group's thread with the interpreter's lock held. That thread waits for
+    # the lock if it still frees a tensor.
+    world = dist.distributed_c10d._get_default_group()
+    atexit.register(lambda: world)
     result = find(scenario)(**arguments)
     (directory / f"result{rank}").write_text(json.dumps(result))
 

@@ -301,18 +301,22 @@ class Simulation {
 
   // --- Afterwards --------------------------------------------------------------------------------
 
-  // Whether the latest view's living members can go on.
+  // Whether the latest view's living members can go on. One of them must have adopted it: if all
+  // that have are dead, nobody alive knows the view.
   bool has_quorum() const {
     const View& view = ledger_.latest();
     RankSet living, ended;
     bool any_model = false;
+    bool is_known = false;
     for (std::size_t rank = 0; rank < view.members.size(); ++rank) {
-      const Process& process = *processes_[process_of(view.members[rank])];
+      const std::uint32_t index = process_of(view.members[rank]);
+      const Process& process = *processes_[index];
       if (process.is_alive()) living.add(rank);
+      is_known |= process.is_alive() && is_member(index);
       if (process.was_seen_ending()) ended.add(rank);
       any_model |= process.is_alive() && process.seen().has_model;
     }
-    return any_model && membership::is_quorum(view.members.size(), living, ended);
+    return any_model && is_known && membership::is_quorum(view.members.size(), living, ended);
   }
 
   // Nobody is about to give up.
