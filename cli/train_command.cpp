@@ -97,7 +97,7 @@ void warn_of_optimiser(const TrainCommand& command, const console::Console& cons
   const ParsedMethod method = parse_method(command.method);
   const std::string warning =
       train::optimiser_warning(method.traits, method.spec, method.up.get(),
-                             train::parse_optimiser(options.network.optimiser));
+                               train::parse_optimiser(options.network.optimiser));
   if (!warning.empty()) fmt::print(console.err, "gradwire: {}\n", warning);
 }
 

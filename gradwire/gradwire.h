@@ -1,6 +1,7 @@
 // The public API of gradwire: codecs (codec/), frames (wire/), compressed means (collective/) over
 // transports (transport/), methods (method/), runs whose ranks come and go (elastic/), .gw files
-// (file/), and the errors, random numbers and threads that they use (core/). This header and all headers that it includes are installed.
+// (file/), and the errors, random numbers and threads that they use (core/). This header and all
+// headers that it includes are installed.
 #pragma once
 
 #include "gradwire/codec/codec.h"

@@ -20,7 +20,7 @@ Run run_of(const char* name, double megabytes, double accuracy) {
 
 TEST(Headline, NamesTheFastestRunThatIsAboutAsGood) {
   const Runs runs = {run_of("none", 100, 0.90), run_of("natural", 25, 0.904),
-                                 run_of("sign", 3, 0.60)};
+                     run_of("sign", 3, 0.60)};
   EXPECT_EQ(headline_of(runs),
             "natural: 4.00 times fewer bytes than none, +0.40 points of accuracy, 3.00 times as "
             "fast at 100 Mbit/s (predicted).");

@@ -44,8 +44,8 @@ std::vector<FinishedRun> run_plans(const TrainOptions& options, std::span<const 
     return placement.reports() ? std::move(runs) : std::vector<FinishedRun>();
   } catch (const launch::Stopped& stopped) {
     if (!placement.reports()) throw launch::Stopped("");
-    throw launch::Stopped(
-        fmt::format("{}. Resume with\n  {}", stopped.what(), command_to_resume(placement, arguments)));
+    throw launch::Stopped(fmt::format("{}. Resume with\n  {}", stopped.what(),
+                                      command_to_resume(placement, arguments)));
   }
 }
 

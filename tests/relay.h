@@ -114,7 +114,8 @@ class CountingRelay final : public Relay {
 
   bool run_once() override {
     if (wait_for_bytes(kQuiet)) {
-      return std::ranges::all_of(lines(), [](Line& line) { return read(line, SIZE_MAX).has_value(); });
+      return std::ranges::all_of(lines(),
+                                 [](Line& line) { return read(line, SIZE_MAX).has_value(); });
     }
     bool has_delivered = false;
     for (Line& line : lines()) {

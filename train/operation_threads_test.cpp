@@ -10,9 +10,9 @@ namespace {
 
 TEST(OperationThreads, AreThoseOfMatrixProducts) {
   using GetThreads = int (*)();
+  set_operation_threads(2);  // loads libtorch, and OpenBLAS with it
   const auto get = reinterpret_cast<GetThreads>(dlsym(RTLD_DEFAULT, "openblas_get_num_threads"));
   if (get == nullptr) GTEST_SKIP() << "libtorch's matrix products are not OpenBLAS's here";
-  set_operation_threads(2);
   EXPECT_EQ(get(), 2);
   set_operation_threads(1);
   EXPECT_EQ(get(), 1);

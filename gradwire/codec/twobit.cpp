@@ -19,7 +19,8 @@ class TwoBit final : public Quantiser {
 
   // The error is |x|^2 less what the two means have of it, S_l^2 / n_l + S_h^2 / n_h. Given the
   // mean magnitude A, that share is smallest when one value is large, a third of the bucket lies
-  // just above A and the rest is zero: 27 / (4 b) for large buckets b. docs/codecs.md has the steps.
+  // just above A and the rest is zero: 27 / (4 b) for large buckets b. docs/codecs.md has the
+  // steps.
   Guarantee guarantee(std::size_t elements) const override {
     const auto b =
         static_cast<double>(std::max<std::size_t>(1, std::min(bucket_elements_, elements)));

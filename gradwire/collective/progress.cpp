@@ -194,8 +194,8 @@ void Communicator::Impl::end_jobs(const std::exception_ptr& failure) {
   running_.clear();
 }
 
-// Its owner may destroy it now. The failure is given away: the thread that waits for the job is then
-// the last one that uses it.
+// Its owner may destroy it now. The failure is given away: the thread that waits for the job is
+// then the last one that uses it.
 void Communicator::Impl::end_job(Job& job, std::exception_ptr failure) {
   {
     const std::lock_guard lock(mutex_);

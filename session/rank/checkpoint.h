@@ -5,8 +5,8 @@
 //   the manifest             see record/checkpoint_directory.h
 //
 // Every host may have a disk of its own: then each holds the files of its ranks, and all files that
-// ranks share. There is no state of random generators: random numbers are functions of the step. All
-// ranks call the same functions at the same step.
+// ranks share. There is no state of random generators: random numbers are functions of the step.
+// All ranks call the same functions at the same step.
 #pragma once
 
 #include <cstddef>
@@ -41,9 +41,10 @@ struct Progress {
 void save_checkpoint(Communicator& communicator, const CheckpointOptions& options,
                      const Method& method, Trainee& trainee, const Progress& progress);
 
-// Loads the newest checkpoint that is complete on the disks of all ranks. Returns nothing if no rank
-// has one. Throws FileError if it is damaged or has another configuration; the message lists the
-// differences. Throws Error if it has more steps than `steps`, or if no checkpoint is on all disks.
+// Loads the newest checkpoint that is complete on the disks of all ranks. Returns nothing if no
+// rank has one. Throws FileError if it is damaged or has another configuration; the message lists
+// the differences. Throws Error if it has more steps than `steps`, or if no checkpoint is on all
+// disks.
 std::optional<Progress> load_checkpoint(Communicator& communicator,
                                         const CheckpointOptions& options, std::uint64_t steps,
                                         Method& method, Trainee& trainee);

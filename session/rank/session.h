@@ -32,7 +32,7 @@ struct Report {
   std::optional<double> loss = {};  // the mean since the last report, where it is known
   record::Metrics metrics = {};     // of the last evaluation
   std::uint64_t bytes_up = 0;       // since the beginning of the run, the mean over the workers
-  std::uint64_t quiet_steps = 0;   // those of them in which no worker sent anything
+  std::uint64_t quiet_steps = 0;    // those of them in which no worker sent anything
   double steps_per_second = 0;      // since the last report
   double seconds_left = 0;
   std::vector<std::string> notes = {};             // of the method, since the last report
