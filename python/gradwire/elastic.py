@@ -13,6 +13,7 @@ from torch import nn
 from . import _native
 from .checks import check_codec_threads, check_seed, check_spec
 from .errors import Error
+from .events import Teller
 from .packing import pack, unpack
 from .sampler import ElasticSampler
 from .security import File, Security
@@ -118,11 +119,8 @@ class ElasticRun:
         options = dict(security.native(), listen=given["listen"], join=list(addresses))
         if given["address"]:
             options["address"] = given["address"]
-        self._events = _native.ElasticEvents()
-        threading.Thread(
-            target=_tell_events, args=(self._events, given["on_event"] or tell), daemon=True
-        ).start()
-        with _ended_by_interrupt(), _closed_on_failure(self._events):
+        self._teller = Teller(given["on_event"] or tell)
+        with _ended_by_interrupt(), _closed_on_failure(self._teller):
             self._group: Any = _native.ElasticGroup(
                 self._gradients.shapes(), spec, self._apply, self._save, self._load,
                 buffers=self._buffers.shapes(), global_batch=global_batch,
@@ -130,7 +128,7 @@ class ElasticRun:
                 topology=given["topology"], seed=given["seed"],
                 codec_threads=given["codec_threads"] or 0,
                 donate_bytes_per_second=given["donate_bytes_per_second"],
-                events=self._events, **options,
+                events=self._teller.events, **options,
             )  # fmt: skip
         #: What other processes can join.
         self.address: str = self._group.address
@@ -159,7 +157,7 @@ class ElasticRun:
             return
         self._end = self._group.end
         self._committed = self._group.committed
-        self._events.close()
+        self._teller.close()
         if self._interrupts:
             self._interrupts.end()
         self._group = None
@@ -277,17 +275,12 @@ def _ended_by_interrupt() -> Iterator[None]:
 
 
 @contextmanager
-def _closed_on_failure(events: Any) -> Iterator[None]:
+def _closed_on_failure(teller: Teller) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        events.close()
+        teller.close()
         raise
-
-
-def _tell_events(events: Any, tell_one: Callable[[str], None]) -> None:
-    for text in iter(events.take, None):
-        tell_one(text)
 
 
 class _Room:

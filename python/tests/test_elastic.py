@@ -45,6 +45,11 @@ class Member:
         commits = COMMIT.findall(self.text())
         return int(commits[-1][0]) if commits else 0
 
+    def members(self):
+        """In the view of the last step that it made itself."""
+        found = re.findall(r"^commit .* members=(\d+) .*replay=0$", self.text(), re.M)
+        return int(found[-1]) if found else 0
+
     def failure(self):
         return self.text()[-2000:] + self.errors.read_text()[-4000:]
 
@@ -79,7 +84,7 @@ class Elastic(unittest.TestCase):
         for _ in range(size - 1):
             member = self.start("--join", first.address(), *arguments)
         for member in self.members:
-            self.wait(member, lambda: member.last_step() > 5)
+            self.wait(member, lambda: member.last_step() > 5 and member.members() == size)
 
     def expect_progress(self, *members):
         for member in members:
@@ -103,7 +108,7 @@ class Elastic(unittest.TestCase):
         first.process.kill()
         self.expect_progress(second, third)
         fourth = self.start("--join", third.address(), "--evaluate-every", "17")
-        self.wait(fourth, fourth.address)
+        self.wait(fourth, lambda: fourth.members() == 3)
         self.expect_progress(second, third, fourth)
         second.process.kill()
         self.expect_progress(third, fourth)
