@@ -32,6 +32,12 @@ void warn_if_exposed(const TcpOptions& tcp) {
              address);
 }
 
+// The start goes on, since it may have been a stranger's.
+void tell_refusal(std::size_t rank, const std::string& reason) {
+  fmt::print(stderr, "gradwire: rank {} has refused a connection and continues to wait: {}\n", rank,
+             reason);
+}
+
 TransportMaker open_tcp(const Placement& placement, const WorkerOptions& options) {
   const TcpOptions tcp{.meeting = {.rank = placement.rank,
                                    .size = placement.size,
@@ -39,7 +45,11 @@ TransportMaker open_tcp(const Placement& placement, const WorkerOptions& options
                                    .master_port = placement.master_port,
                                    .run_key = placement.run_key,
                                    .interface = options.interface,
-                                   .start_time_max = options.peer_timeout()},
+                                   .start_time_max = options.peer_timeout(),
+                                   .on_refusal =
+                                       [rank = placement.rank](const std::string& reason) {
+                                         tell_refusal(rank, reason);
+                                       }},
                        .streams = options.streams,
                        .security = find_security(options, process_environment)};
   return [tcp](std::size_t rank) {
