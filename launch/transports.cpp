@@ -39,19 +39,18 @@ void tell_refusal(std::size_t rank, const std::string& reason) {
 }
 
 TransportMaker open_tcp(const Placement& placement, const WorkerOptions& options) {
-  const TcpOptions tcp{.meeting = {.rank = placement.rank,
-                                   .size = placement.size,
-                                   .master_host = placement.master_host,
-                                   .master_port = placement.master_port,
-                                   .run_key = placement.run_key,
-                                   .interface = options.interface,
-                                   .start_time_max = options.peer_timeout(),
-                                   .on_refusal =
-                                       [rank = placement.rank](const std::string& reason) {
-                                         tell_refusal(rank, reason);
-                                       }},
-                       .streams = options.streams,
-                       .security = find_security(options, process_environment)};
+  const TcpOptions tcp{
+      .meeting = {.rank = placement.rank,
+                  .size = placement.size,
+                  .master_host = placement.master_host,
+                  .master_port = placement.master_port,
+                  .run_key = placement.run_key,
+                  .interface = options.interface,
+                  .start_time_max = options.peer_timeout(),
+                  .on_refusal = [rank = placement.rank](
+                                    const std::string& reason) { tell_refusal(rank, reason); }},
+      .streams = options.streams,
+      .security = find_security(options, process_environment)};
   return [tcp](std::size_t rank) {
     if (rank == 0) warn_if_exposed(tcp);
     return make_tcp_transport(tcp);

@@ -61,11 +61,10 @@ void run_far_step(Relay& relay, const FarStep& wanted, const std::function<void(
     std::vector<std::unique_ptr<Exchange>> exchanges;
     for (std::size_t group = 0; group < wanted.groups; ++group) {
       tensors.emplace_back(rank, shapes);
-      exchanges.push_back(
-          make_exchange(communicator, shapes,
-                        {.up = make_codec("qsgd(bits=4)"),
-                         .topology = Topology::scatter,
-                         .segment_elements_max = wanted.segment_elements_max}));
+      exchanges.push_back(make_exchange(communicator, shapes,
+                                        {.up = make_codec("qsgd(bits=4)"),
+                                         .topology = Topology::scatter,
+                                         .segment_elements_max = wanted.segment_elements_max}));
     }
     const auto step = [&](std::uint64_t number) {
       for (std::size_t i = 0; i < wanted.groups; ++i) exchanges[i]->start(tensors[i].call(number));
@@ -133,10 +132,11 @@ TEST(FarAway, StepsOverALinkThatDelays) {
       bytes = relay.bytes() - std::exchange(bytes_before, relay.bytes());
     });
     const double of_bytes = 1e3 * static_cast<double>(bytes) / kBytesPerSecond;
-    std::printf("far away: a step of %d groups takes %.0f ms; its bytes %.0f ms, and with %d round "
-                "trips %.0f ms\n",
-                groups, step.count(), of_bytes, round_trips,
-                of_bytes + round_trips * 2.0 * static_cast<double>(kDelay.count()));
+    std::printf(
+        "far away: a step of %d groups takes %.0f ms; its bytes %.0f ms, and with %d round "
+        "trips %.0f ms\n",
+        groups, step.count(), of_bytes, round_trips,
+        of_bytes + round_trips * 2.0 * static_cast<double>(kDelay.count()));
   }
 }
 

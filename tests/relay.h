@@ -175,7 +175,7 @@ class SlowRelay final : public Relay {
   const double bytes_per_second_;
   std::array<std::atomic<std::size_t>, 2> bytes_ = {};  // by direction
   std::array<Clock::time_point, 2> free_at_ = {};       // the same
-  std::vector<Parcel> parcels_;                    // of each line in their order
+  std::vector<Parcel> parcels_;                         // of each line in their order
 };
 
 }  // namespace gradwire

@@ -58,13 +58,14 @@ ExchangeBase::ExchangeBase(Communicator::Impl& communicator, ExchangeSetup setup
   threads_.reserve(largest_piece(setup_.layout));
 }
 
-// None for messages that are used again or walked by a port, which asks for their codec. None either
-// where sent segments do not tell how long the others would be: sparse ones, those of several codecs,
-// and where nothing is sent.
+// None for messages that are used again or walked by a port, which asks for their codec. None
+// either where sent segments do not tell how long the others would be: sparse ones, those of
+// several codecs, and where nothing is sent.
 std::unique_ptr<const Codec> ExchangeBase::find_staying_codec() const {
   const TensorCodecs& ups = setup_.up;
-  const bool has_sent_segments = setup_.layout.chunks.size() == ranks_ && contributes(rank_) &&
-                                 setup_.layout.chunks[rank_].segment_count < layout().segments.size();
+  const bool has_sent_segments =
+      setup_.layout.chunks.size() == ranks_ && contributes(rank_) &&
+      setup_.layout.chunks[rank_].segment_count < layout().segments.size();
   if (!traits_of(setup_.topology).has_owners || setup_.is_ported || setup_.keeps_uploads ||
       !has_sent_segments || !ups.has_common() || ups.is_sparse()) {
     return nullptr;

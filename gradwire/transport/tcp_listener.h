@@ -28,8 +28,8 @@ class TcpListener {
   // Listens on that port of the numeric address, or on a free one if it is 0. With `security` all
   // connections are encrypted. Throws StartError.
   explicit TcpListener(const std::string& address,
-                       std::shared_ptr<const TlsContext> security = nullptr,
-                       std::uint16_t port = 0, OnRefusal on_refusal = {});
+                       std::shared_ptr<const TlsContext> security = nullptr, std::uint16_t port = 0,
+                       OnRefusal on_refusal = {});
 
   std::uint16_t port() const { return port_; }
 

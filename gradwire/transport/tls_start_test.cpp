@@ -115,9 +115,9 @@ TEST(TlsStart, DifferentSecretsAreToldOnBothRanksThatMeetByFiles) {
 
 // Not only when the time of the start is over.
 TEST(TlsStart, ARankThatWaitsTellsOnceWhomItHasRefused) {
-  for (const auto& [theirs, reason] : {std::pair<SecurityOptions, std::string>(
-                                           kTheirs, "the other end has another secret"),
-                                       {kNoSecret, kPeerIsPlain}}) {
+  for (const auto& [theirs, reason] :
+       {std::pair<SecurityOptions, std::string>(kTheirs, "the other end has another secret"),
+        {kNoSecret, kPeerIsPlain}}) {
     Options options = two_ranks(kOurs, kOurs, kPatience);
     const Refused refused(options[0]);
     TcpOptions stranger = options[1];

@@ -165,8 +165,8 @@ py::dict probe(const std::string& spec, const NamedShapes& shapes, const std::st
   return dict;
 }
 
-// A rank that cannot take part says so itself; this is for who looks at a rank that waits for it. Any
-// thread calls it, without Python's lock.
+// A rank that cannot take part says so itself; this is for who looks at a rank that waits for it.
+// Any thread calls it, without Python's lock.
 void tell_refusal(const std::string& reason) {
   std::fprintf(stderr, "gradwire: a connection was refused, this rank continues to wait: %s\n",
                reason.c_str());
