@@ -92,6 +92,7 @@ def main():
             )
             continue
         if run.samples:
+            model.train(len(run.samples) > 1)  # BatchNorm cannot learn from one sample
             loss_of(model(inputs[run.samples]), labels[run.samples]).backward()
         time.sleep(options.slow)
         run.step(is_last=run.step_number >= options.steps)
