@@ -277,15 +277,15 @@ std::string assumption_words(const WordsContext& context) {
   if (std::ranges::any_of(context.candidates,
                           [](const Candidate& each) { return each.speed.keeps_uploads; })) {
     text += wrapped(
-        "Methods that may repeat their last message are judged by steps in which all workers "
-        "speak, "
-        "without the second gradient that they compute.");
+        "Methods that skip uploads are judged by steps in which all workers send, without the "
+        "second gradient that they compute.");
   }
   text += wrapped(
       "The error is |C(v) - v| / |v| of one worker's gradient, with all roundings on its way. "
       "Those of different workers are independent where a codec is unbiased (u), and shrink in the "
       "mean, by up to the root of the number of workers where their gradients agree. A memory (m) "
-      "sends later what was left out. How training takes it, only training shows.");
+      "adds the unsent part to the next gradient. Only a training run shows the effect on the "
+      "loss.");
   return text;
 }
 
