@@ -96,6 +96,22 @@ std::string wrapped_help(const std::string& text, std::size_t columns_max) {
   return wrapped;
 }
 
+// "help bench codec" is "bench codec --help". Throws UsageError for an unknown command.
+void replace_help(std::vector<std::string>& arguments, const CLI::App& program) {
+  if (arguments.empty() || arguments.front() != "help") return;
+  arguments.erase(arguments.begin());
+  const CLI::App* command = &program;
+  for (const std::string& name : arguments) {
+    const std::vector<std::string> names = command_names(*command);
+    if (name.starts_with('-')) break;
+    if (std::ranges::find(names, name) == names.end()) {
+      throw UsageError(unknown_argument(*command, name));
+    }
+    command = command->get_subcommand(name);
+  }
+  arguments.push_back("--help");
+}
+
 // Parses, which also runs the command.
 int parse(CLI::App& program, std::vector<std::string> arguments, const console::Console& console) {
   try {
@@ -129,22 +145,6 @@ int parse(CLI::App& program, std::vector<std::string> arguments, const console::
         console);
   }
   return kDone;
-}
-
-// "help bench codec" is "bench codec --help". Throws UsageError for an unknown command.
-void replace_help(std::vector<std::string>& arguments, const CLI::App& program) {
-  if (arguments.empty() || arguments.front() != "help") return;
-  arguments.erase(arguments.begin());
-  const CLI::App* command = &program;
-  for (const std::string& name : arguments) {
-    const std::vector<std::string> names = command_names(*command);
-    if (name.starts_with('-')) break;
-    if (std::ranges::find(names, name) == names.end()) {
-      throw UsageError(unknown_argument(*command, name));
-    }
-    command = command->get_subcommand(name);
-  }
-  arguments.push_back("--help");
 }
 
 int run(std::vector<std::string> arguments, const console::Console& console) {

@@ -139,11 +139,6 @@ std::array<double, 4> parts_of(const Phases& phases) {
           phases.decode_seconds};
 }
 
-double sum_of_parts(const Phases& phases) {
-  const std::array<double, 4> parts = parts_of(phases);
-  return std::accumulate(parts.begin(), parts.end(), 0.0);
-}
-
 // Milliseconds of a step by part, the mean over the runs of a row. Empty if one has no steps.
 std::vector<double> ms_of_parts(std::span<const Run> runs, const Row& row) {
   std::vector<double> ms(parts_of({}).size(), 0);
