@@ -41,6 +41,7 @@ CLI::Validator at_least(double least) {
         double number = 0;
         const bool is_number = CLI::detail::lexical_cast(text, number);
         if (is_number && number >= least && number <= std::numeric_limits<double>::max()) return "";
+        if (least > 0) return fmt::format("expected a number above 0, not '{}'", text);
         return fmt::format("expected a number of at least {}, not '{}'", least, text);
       },
       "");

@@ -99,7 +99,7 @@ const TransportEntry* find_transport(std::string_view name) {
 }
 
 std::string unknown_transport(std::string_view name) {
-  if (name == "gloo") return "gloo is no transport any more: write --transport tcp";
+  if (name == "gloo") return "gloo is no longer a transport: write --transport tcp";
   std::string names;
   for (const TransportEntry& entry : kTable) {
     names += (names.empty() ? "" : ", ") + std::string(entry.name);

@@ -52,8 +52,8 @@ std::string sparsifier_names() {
   if (const auto near = nearest_name(stage.name, names)) {
     what += "; did you mean '" + *near + "'?";
   } else {
-    what += "; there are";
-    for (const auto& name : names) what += " " + name;
+    what += "; codecs are";
+    for (const auto& name : names) what += (&name == &names.front() ? " " : ", ") + name;
   }
   fail_at(text, stage.position, what);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/error.h"
@@ -58,10 +59,14 @@ std::string_view expand(std::string_view text) {
             "there is no method or codec called '" + stage.name + "'; did you mean '" + *nearest +
                 "'?");
   }
-  std::string what = "there is no codec called '" + stage.name + "'; there are";
-  for (const std::string& name : codec_stage_names()) what += ' ' + name;
-  what += ", and the methods";
-  for (const std::string& name : names) what += ' ' + name;
+  std::string what = "there is no codec called '" + stage.name + "'; codecs are";
+  const char* between = " ";
+  for (const std::string& name : codec_stage_names()) {
+    what += std::exchange(between, ", ") + name;
+  }
+  what += "; methods are";
+  between = " ";
+  for (const std::string& name : names) what += std::exchange(between, ", ") + name;
   fail_at(text, stage.position, what);
 }
 

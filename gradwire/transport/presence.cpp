@@ -144,7 +144,7 @@ void Presence::read(std::size_t rank) {
     told_ = Cause{.rank = rank,
                   .finder = transport_.rank(),
                   .step = step_,
-                  .reason = "it sent a message that is none of gradwire's: is it another program?"};
+                  .reason = "it sent a message that is not gradwire's: is it another program?"};
   } else if (kind == Kind::goodbye) {
     if (peers_[rank].goodbyes++ == 0) peers_[rank].left_at = last_tick_;
   } else if (kind == Kind::verdict) {
