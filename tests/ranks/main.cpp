@@ -23,6 +23,7 @@ constexpr Command kCommands[] = {
     {"elastic", elastic_command},
     {"fault", fault_command},
     {"identity", identity_command},
+    {"levels", levels_command},
     {"transport", transport_command},
 };
 

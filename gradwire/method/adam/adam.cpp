@@ -362,6 +362,7 @@ ParsedMethod read_adam(MethodReader& reader) {
           .down = options.inner.down,
           .factor_rank = options.inner.factor_rank,
           .note = options.inner.note != nullptr ? options.inner.note : &adam_note_kind(),
+          .host_parts = HostParts::inside,
           .make = [options](Communicator& communicator, std::vector<MethodTensor> tensors,
                             const MethodOptions& method) {
             return std::make_unique<Adam>(communicator, std::move(tensors), options, method);
