@@ -1,5 +1,7 @@
 // Hosts with several ranks: threads, processes over TCP and MPI ranks get the same bits, and a
 // process that is killed in the middle of a step is named by all others.
+#include "tests/ranks/levels.h"
+
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -10,7 +12,6 @@
 
 #include "gradwire/transport/mpi.h"
 #include "tests/process_group.h"
-#include "tests/ranks/levels.h"
 
 namespace gradwire {
 namespace {

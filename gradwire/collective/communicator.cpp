@@ -83,10 +83,8 @@ bool can_share_memory(HostGroups& hosts) {
 Communicator::Communicator(std::unique_ptr<Transport> transport, const CommunicatorOptions& options)
     : impl_(std::make_unique<Impl>(checked(std::move(transport), options), options)) {
   const std::vector<Fact> facts = {
-      {"gradwire version", GRADWIRE_VERSION},
-      {"frame version", std::to_string(kFrameVersion)},
-      {"number of ranks", std::to_string(size())},
-      {"run", std::to_string(options.run)},
+      {"gradwire version", GRADWIRE_VERSION},      {"frame version", std::to_string(kFrameVersion)},
+      {"number of ranks", std::to_string(size())}, {"run", std::to_string(options.run)},
       {"the hosts", options.hosts.text()},
   };
   std::vector<std::string> all;

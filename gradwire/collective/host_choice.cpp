@@ -47,7 +47,8 @@ HostChoice HostChoice::of_text(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, choice.count);
   if (error != std::errc() || rest != end || choice.count == 0) {
-    throw Error("'" + std::string(text) + "' is no choice of hosts: take auto, off, or their number");
+    throw Error("'" + std::string(text) +
+                "' is no choice of hosts: take auto, off, or their number");
   }
   return choice;
 }

@@ -39,6 +39,14 @@ std::unique_ptr<HostGroups> HostGroups::make(Communicator& whole,
   return groups;
 }
 
+std::vector<std::string> HostGroups::tell(const std::string& what, const std::string& word) {
+  std::vector<std::string> words;
+  local->impl().call([&](PeerLinks& links) {
+    words = links.agreement.compare({{"what a host agrees on", what}}, word);
+  });
+  return words;
+}
+
 std::shared_ptr<SharedMemory> HostGroups::share_memory(std::size_t bytes) {
   std::shared_ptr<SharedMemory> memory;
   std::string why_not, ticket;
@@ -55,10 +63,7 @@ std::shared_ptr<SharedMemory> HostGroups::share_memory(std::size_t bytes) {
       ticket = memory->ticket();
     });
   }
-  std::vector<std::string> words;
-  local->impl().call([&](PeerLinks& links) {
-    words = links.agreement.compare({{"the bytes of shared memory", std::to_string(bytes)}}, ticket);
-  });
+  std::vector<std::string> words = tell(std::to_string(bytes) + " bytes of memory", ticket);
   if (place != 0 && !words[0].empty()) attempt([&] { memory = SharedMemory::open(words[0]); });
   whole->impl().call([&](PeerLinks& links) {
     words = links.agreement.compare({{"the memory of hosts", "shared"}}, why_not);

@@ -19,8 +19,12 @@ struct HostGroups {
   static std::unique_ptr<HostGroups> make(Communicator& whole, std::vector<std::size_t> host_of);
 
   std::size_t hosts() const { return ranks_of.size(); }
-  // Memory that the ranks of this host have in common, zeros. All ranks of all hosts call it. Throws
-  // StartError, on all of them, if the ranks of some host cannot share memory.
+  // Every rank of this host tells the others a word. Returns the words, by place. `what` must be
+  // the same on all of them; throws StartError.
+  std::vector<std::string> tell(const std::string& what, const std::string& word);
+
+  // Memory that the ranks of this host have in common, zeros. All ranks of all hosts call it.
+  // Throws StartError, on all of them, if the ranks of some host cannot share memory.
   std::shared_ptr<SharedMemory> share_memory(std::size_t bytes);
 
   // The ranks of a host add up, and this is its own share of all ranks times the number of hosts.

@@ -67,8 +67,8 @@ class HostSum::Slots {
     return *reinterpret_cast<SlotHead*>(memory_->bytes().data() + rank * slot_bytes());
   }
   std::span<float> values(std::size_t rank, const TensorPiece& piece) {
-    auto* const all = reinterpret_cast<float*>(memory_->bytes().data() + rank * slot_bytes() +
-                                               sizeof(SlotHead));
+    auto* const all =
+        reinterpret_cast<float*>(memory_->bytes().data() + rank * slot_bytes() + sizeof(SlotHead));
     return {all + at_[piece.tensor] + piece.first, piece.elements};
   }
 
@@ -86,18 +86,18 @@ class HostSum::Slots {
   std::shared_ptr<SharedMemory> memory_;
 };
 
-// Tells the other ranks of the host that something is in this rank's slot, and waits until they have
-// told the same.
+// Tells the other ranks of the host that something is in this rank's slot, and waits until they
+// have told the same.
 class HostSum::Bell {
  public:
-  Bell(Slots& slots, std::uint32_t number, Lane lane)
-      : slots_(slots), in_(slots.ranks()) {
+  Bell(Slots& slots, std::uint32_t number, Lane lane) : slots_(slots), in_(slots.ranks()) {
     const Tag tag{.lane = lane, .exchange = Communicator::Impl::exchange_tag(number)};
     slots.local().impl().call([&](PeerLinks& links) {
       for (std::size_t rank = 0; rank < in_.size(); ++rank) {
         if (rank == slots.place()) continue;
         senders_.push_back(links.transport.sender(rank, tag, out_));
-        receivers_.push_back({.rank = rank, .receiver = links.transport.receiver(rank, tag, in_[rank])});
+        receivers_.push_back(
+            {.rank = rank, .receiver = links.transport.receiver(rank, tag, in_[rank])});
       }
     });
   }
@@ -126,7 +126,8 @@ class HostSum::Bell {
       if (!listener.is_heard && listener.receiver->done()) hear(listener, links, step);
       is_over = is_over && listener.is_heard;
     }
-    return is_over && std::ranges::all_of(senders_, [](const auto& sender) { return sender->done(); });
+    return is_over &&
+           std::ranges::all_of(senders_, [](const auto& sender) { return sender->done(); });
   }
 
  private:

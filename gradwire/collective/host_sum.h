@@ -1,7 +1,7 @@
 // HostSum: how the ranks of a host average their tensors, in memory that they share. Each rank
 // writes its values there and gets the mean of its own part; after the hosts have exchanged their
-// parts, each rank reads the parts of the others. Only short messages go over the transport, so that
-// a rank that is lost is found out as always.
+// parts, each rank reads the parts of the others. Only short messages go over the transport, so
+// that a rank that is lost is found out as always.
 //
 // The mean of an element: w_0 v_0 + w_1 v_1 + ... in the order of the ranks of the host, divided by
 // their number, each operation rounded. So it has the same bits for threads and processes.

@@ -40,13 +40,10 @@ Communicator::Impl::Impl(Impl& whole, const std::vector<std::size_t>& members, s
       run_(whole.run_),
       transport_(make_subgroup(*whole.transport_, members, group, GroupErrors::name_parent_ranks)),
       presence_(whole.presence_, members) {
-  whole.call([this](PeerLinks&) {
-    agreement_ = std::make_unique<Agreement>(*transport_, presence_);
-  });
-  links_.emplace(PeerLinks{.transport = *transport_,
-                           .presence = presence_,
-                           .agreement = *agreement_,
-                           .run = run_});
+  whole.call(
+      [this](PeerLinks&) { agreement_ = std::make_unique<Agreement>(*transport_, presence_); });
+  links_.emplace(PeerLinks{
+      .transport = *transport_, .presence = presence_, .agreement = *agreement_, .run = run_});
   for (const std::size_t member : members) {
     if (!whole.rates_.empty()) rates_.push_back(whole.rates_[member]);
   }

@@ -74,7 +74,8 @@ class Job {
 class Communicator::Impl {
  public:
   Impl(std::unique_ptr<Transport> transport, const CommunicatorOptions& options);
-  // Of some of the ranks of `whole`, which must outlive it. Jobs run on the whole's progress thread.
+  // Of some of the ranks of `whole`, which must outlive it. Jobs run on the whole's progress
+  // thread.
   Impl(Impl& whole, const std::vector<std::size_t>& members, std::uint16_t group);
   ~Impl();
 

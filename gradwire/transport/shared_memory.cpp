@@ -127,7 +127,7 @@ std::shared_ptr<SharedMemory> SharedMemory::open(const std::string& text) {
   return Opened::of_process().find_or(text, [&] {
     const Ticket ticket = Ticket::of_text(text);
     Descriptor file = open_file(ticket);
-    struct stat facts{};
+    struct stat facts {};
     if (fstat(file.get(), &facts) != 0) fail("look at shared memory", errno);
     if (facts.st_size < 0 || static_cast<std::size_t>(facts.st_size) != ticket.bytes) {
       throw Error("the memory of process " + ticket.process + " has another length");

@@ -58,11 +58,13 @@ TEST(SharedMemory, LeavesNothingBehind) {
 TEST(SharedMemory, SaysWhyItCannotBeOpened) {
   const auto memory = SharedMemory::create(100);
   const std::string self = std::to_string(getpid());
-  EXPECT_NE(error_of([&] { SharedMemory::open(self + "/0/gradwire-0/100"); })
-                .find("containers do not share it"),
+  EXPECT_NE(error_of([&] {
+              SharedMemory::open(self + "/0/gradwire-0/100");
+            }).find("containers do not share it"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { SharedMemory::open("4194305/3/gradwire-0/100"); })
-                .find("cannot find the memory of process 4194305"),
+  EXPECT_NE(error_of([&] {
+              SharedMemory::open("4194305/3/gradwire-0/100");
+            }).find("cannot find the memory of process 4194305"),
             std::string::npos);
   EXPECT_NE(error_of([&] { SharedMemory::open("what"); }).find("names no shared memory"),
             std::string::npos);

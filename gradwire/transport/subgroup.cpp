@@ -150,8 +150,7 @@ std::unique_ptr<Transport> make_subgroup(Transport& parent, std::span<const std:
                 " makes it, but is not among its members");
   }
   return std::make_unique<Subgroup>(
-      parent,
-      Group{.members = {members.begin(), members.end()}, .number = group, .names = names});
+      parent, Group{.members = {members.begin(), members.end()}, .number = group, .names = names});
 }
 
 }  // namespace gradwire

@@ -45,7 +45,7 @@ class HostMethod final : public Method {
 
   const std::string& spec() const override { return method_.spec; }
   MethodTraits traits() const override { return method_.traits; }
-  Topology topology() const override { return inner_ ? inner_->topology() : options_.topology; }
+  Topology topology() const override { return topology_; }
 
   void begin(const StepContext& context) override;
   void submit(std::size_t tensor, std::span<float> gradient) override;
@@ -62,10 +62,9 @@ class HostMethod final : public Method {
   std::span<const TensorPiece> part() const {
     return groups_.place < parts_.size() ? parts_[groups_.place] : std::span<const TensorPiece>();
   }
+  void make_inner(const MethodOptions& options);
   StepContext context_of_part(const StepContext& context);
-  void add_up(std::size_t group);
   void hand_over(std::size_t groups);
-  MethodReport take_report();
   MethodState empty_state(MethodState state) const;
   // Calls work(); where that throws, the step is over.
   template <class Work>
@@ -73,14 +72,14 @@ class HostMethod final : public Method {
 
   HostGroups& groups_;
   const ParsedMethod method_;
-  const MethodOptions options_;
   const std::vector<MethodTensor> tensors_;
+  Topology topology_ = Topology::automatic;  // of the first part: the same on all ranks
   StepOrder order_;
   const TensorGroups grouping_;
   const std::vector<std::vector<TensorPiece>> parts_;  // by place
   HostSum sum_;
   std::unique_ptr<OldGradient> old_gradient_;  // for methods that need it
-  std::unique_ptr<Method> inner_;  // of this rank's part; null if it has none
+  std::unique_ptr<Method> inner_;              // of this rank's part; null if it has none
 
   StepContext context_;  // of the step, as the part's method sees it
   float weight_ = 1;
@@ -96,27 +95,31 @@ HostMethod::HostMethod(HostGroups& groups, std::vector<MethodTensor> tensors,
                        const ParsedMethod& method, const MethodOptions& options)
     : groups_(groups),
       method_(method),
-      options_(options),
       tensors_(std::move(tensors)),
       order_(tensors_),
       grouping_(tensors_, options.group_elements),
-      parts_(cut_for_hosts(tensors_, method.host_parts.value_or(HostParts::one_rank), groups.places)),
-      sum_(groups, {.tensors = sizes_of(tensors_),
-                    .parts = parts_,
-                    .group_ends = ends_of(grouping_)}),
+      parts_(
+          cut_for_hosts(tensors_, method.host_parts.value_or(HostParts::one_rank), groups.places)),
+      sum_(groups,
+           {.tensors = sizes_of(tensors_), .parts = parts_, .group_ends = ends_of(grouping_)}),
       gradients_(tensors_.size()),
       parameters_(part().size()) {
   if (method_.traits.needs_old_gradient) {
     old_gradient_ = std::make_unique<OldGradient>(groups, tensors_);
   }
-  if (part().empty()) return;
+  if (!part().empty()) make_inner(options);
+  const std::string own = name(inner_ ? inner_->topology() : topology_);
+  topology_ = topology_of(groups.tell("the topology of its parts", own).front());
+}
+
+void HostMethod::make_inner(const MethodOptions& options) {
   std::vector<MethodTensor> own;
   for (const TensorPiece& piece : part()) {
     const MethodTensor& tensor = tensors_[piece.tensor];
     own.push_back({.name = tensor.name, .shape = shape_of_part(tensor, piece)});
   }
-  inner_ = method_.make(*groups.peers, std::move(own),
-                        options_of_part(groups, options, part(), parts_.size()));
+  inner_ = method_.make(*groups_.peers, std::move(own),
+                        options_of_part(groups_, options, part(), parts_.size()));
 }
 
 template <class Work>
@@ -149,8 +152,9 @@ StepContext HostMethod::context_of_part(const StepContext& context) {
     parameters_[i] = context.parameters[piece.tensor].subspan(piece.first, piece.elements);
   }
   own.learning_rates = rates_;
-  own.parameters = context.parameters.empty() ? std::span<const std::span<const float>>()
-                                              : std::span<const std::span<const float>>(parameters_);
+  own.parameters = context.parameters.empty()
+                       ? std::span<const std::span<const float>>()
+                       : std::span<const std::span<const float>>(parameters_);
   return own;
 }
 
@@ -223,8 +227,8 @@ MethodReport HostMethod::finish() {
 MethodState HostMethod::empty_state(MethodState state) const {
   MethodState own;
   own.spec = spec();
-  own.topology = std::move(state.topology) + std::string(kBetweenHosts) + groups_.text() +
-                 ", in " + std::to_string(parts_.size()) + " parts";
+  own.topology = std::move(state.topology) + std::string(kBetweenHosts) + groups_.text() + ", in " +
+                 std::to_string(parts_.size()) + " parts";
   own.rank = groups_.whole->rank();
   own.ranks = groups_.whole->size();
   to_whole_tensors(own, part(), tensors_);

@@ -1,7 +1,7 @@
 // The two-level method: the ranks of a host average in shared memory, each of them exchanges its
-// part of the mean with its peers on other hosts by a method of its own, and the host puts the parts
-// together. To that method a host is one worker. Made by make() of every parsed method where the
-// communicator has several ranks on a host.
+// part of the mean with its peers on other hosts by a method of its own, and the host puts the
+// parts together. To that method a host is one worker. Made by make() of every parsed method where
+// the communicator has several ranks on a host.
 #pragma once
 
 #include <memory>

@@ -73,7 +73,8 @@ TEST(HostMethod, PlainMeansAreAddedInTheDocumentedOrder) {
       const float weighted = 1.5F * g1[j];
       const float first = (g0[j] + weighted) * 0.5F;
       const float second = (g2[j] + g3[j]) * 0.5F;
-      for (const Model& mean : means) ASSERT_EQ(mean[i][j], (first + second) * 0.5F) << i << ' ' << j;
+      for (const Model& mean : means)
+        ASSERT_EQ(mean[i][j], (first + second) * 0.5F) << i << ' ' << j;
     }
   }
 }
@@ -86,7 +87,8 @@ TEST(HostMethod, EveryMethodGivesAllRanksTheSame) {
 
 // Workers that take steps of their own: the common model is the same on all ranks.
 TEST(HostMethod, LocalStepsAreExchangedOnTwoLevels) {
-  for (const char* spec : {"local(none, every=2)", "local(topk(10%), every=4, fragments=2, delay=1)"}) {
+  for (const char* spec :
+       {"local(none, every=2)", "local(topk(10%), every=4, fragments=2, delay=1)"}) {
     std::vector<Model> models(4);
     run_communicators(4, on_hosts({.count = 2}), [&](Communicator& communicator) {
       const auto method = make_method(communicator, layers(), spec, usual());
@@ -112,7 +114,8 @@ TEST(HostMethod, LocalStepsAreExchangedOnTwoLevels) {
 }
 
 TEST(HostMethod, HostsMayHaveDifferentNumbersOfRanks) {
-  for (const char* spec : {"none", "ef(topk(10%))", "powersgd(rank=2)", "sasg(topk(10%), window=3)"}) {
+  for (const char* spec :
+       {"none", "ef(topk(10%))", "powersgd(rank=2)", "sasg(topk(10%), window=3)"}) {
     expect_same_on_all(models_after(6, {.by_rank = {0, 1, 1, 2, 0, 1}}, spec, 4), spec);
   }
 }
@@ -148,15 +151,16 @@ TEST(HostMethod, AHostOfTwinsIsOneWorker) {
       for (std::uint64_t step = 0; step < 8; ++step) {
         const std::vector<std::span<const float>> parameters(x.begin(), x.end());
         Model output = gradient(parameters, step);
-        method->run({.step = step,
-                     .learning_rate = 0.1,
-                     .parameters = parameters,
-                     .gradient_at =
-                         [&](std::span<const std::span<const float>> old, const TakeGradient& take) {
-                           const Model all = gradient(old, step);
-                           for (std::size_t i = 0; i < all.size(); ++i) take(i, all[i]);
-                         }},
-                    std::vector<std::span<float>>(output.begin(), output.end()));
+        method->run(
+            {.step = step,
+             .learning_rate = 0.1,
+             .parameters = parameters,
+             .gradient_at =
+                 [&](std::span<const std::span<const float>> old, const TakeGradient& take) {
+                   const Model all = gradient(old, step);
+                   for (std::size_t i = 0; i < all.size(); ++i) take(i, all[i]);
+                 }},
+            std::vector<std::span<float>>(output.begin(), output.end()));
         for (std::size_t i = 0; i < x.size(); ++i) {
           for (std::size_t j = 0; j < x[i].size(); ++j) x[i][j] -= 0.1F * output[i][j] + 0.01F;
         }
@@ -177,8 +181,8 @@ TEST(HostMethod, BytesBetweenHostsStayTheSame) {
     std::mutex mutex;
     std::uint64_t bytes = 0;
     run_communicators(ranks, on_hosts(hosts), [&](Communicator& communicator) {
-      const std::vector<MethodTensor> tensors = {{"w1", {512, 256}}, {"b1", {512}},
-                                                 {"w2", {256, 512}}, {"b2", {256}}};
+      const std::vector<MethodTensor> tensors = {
+          {"w1", {512, 256}}, {"b1", {512}}, {"w2", {256, 512}}, {"b2", {256}}};
       TestWorker worker(communicator, spec, {.topology = Topology::scatter, .seed = 3}, tensors);
       const MethodReport report = worker.step(0);
       const std::lock_guard lock(mutex);
@@ -315,21 +319,22 @@ TEST(HostMethod, ALostRankOfAHostIsNamedByAll) {
   struct GaveUp : Error {
     using Error::Error;
   };
-  EXPECT_THROW(
-      run_communicators(4, on_hosts({.count = 2}),
-                        [&](Communicator& communicator) {
-                          TestWorker worker(communicator, "ef(topk(10%))", usual(), layers());
-                          worker.step(0);
-                          if (communicator.rank() == 3) throw GaveUp("on purpose");
-                          try {
-                            for (std::uint64_t step = 1; step < 100; ++step) worker.step(step);
-                          } catch (const PeerError& error) {
-                            const std::lock_guard lock(mutex);
-                            causes.push_back(error.rank());
-                            throw;
-                          }
-                        }),
-      GaveUp);
+  EXPECT_THROW(run_communicators(4, on_hosts({.count = 2}),
+                                 [&](Communicator& communicator) {
+                                   TestWorker worker(communicator, "ef(topk(10%))", usual(),
+                                                     layers());
+                                   worker.step(0);
+                                   if (communicator.rank() == 3) throw GaveUp("on purpose");
+                                   try {
+                                     for (std::uint64_t step = 1; step < 100; ++step)
+                                       worker.step(step);
+                                   } catch (const PeerError& error) {
+                                     const std::lock_guard lock(mutex);
+                                     causes.push_back(error.rank());
+                                     throw;
+                                   }
+                                 }),
+               GaveUp);
   EXPECT_EQ(causes, (std::vector<std::size_t>{3, 3, 3}));
 }
 

@@ -7,8 +7,9 @@
 namespace gradwire {
 namespace {
 
-const std::vector<MethodTensor> kTensors = {{"w1", {64, 100}}, {"b1", {64}},    {"one row", {1, 9000}},
-                                            {"none", {0}},     {"w2", {5000}}, {"w3", {7, 1000}}};
+const std::vector<MethodTensor> kTensors = {{"w1", {64, 100}},      {"b1", {64}},
+                                            {"one row", {1, 9000}}, {"none", {0}},
+                                            {"w2", {5000}},         {"w3", {7, 1000}}};
 
 // Together, parts are all elements, each once; within a place they are in the order of the tensors.
 void expect_all_once(const std::vector<std::vector<TensorPiece>>& parts) {
