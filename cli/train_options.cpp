@@ -213,6 +213,7 @@ void add_train_options(CLI::App& app, TrainArguments& arguments) {
   add_network_options(app, arguments);
   add_convex_options(app, arguments);
   add_worker_options(app, arguments.options.workers);
+  add_levels_option(app, arguments.options.workers);
   add_record_options(app, arguments.options);
   app.add_flag("--dry-run", arguments.dry_run, "Check everything, say what would run, and stop");
   add_config_option(app);
