@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "console/format.h"
@@ -71,6 +72,7 @@ class Words {
     if (!advice_.compresses) return wrapped(refusal() + " " + reason());
     std::string text = wrapped(recommendation() + " " + reason());
     if (advice_.gentler) text += wrapped(gentler());
+    if (advice_.passed_over) text += wrapped(passed_over());
     return text;
   }
 
@@ -136,6 +138,14 @@ class Words {
         console::significant(none_.best().seconds() / candidate.best().seconds(), 3));
   }
 
+  std::string passed_over() const {
+    const Candidate& candidate = context_.candidates[*advice_.passed_over];
+    return fmt::format(
+        "{} would take {}, but changes the squares of gradients, by which Adam and AdamW divide: "
+        "expect a higher loss with it.",
+        way_text(candidate), time_text(candidate.best().seconds()));
+  }
+
   const Advice& advice_;
   const WordsContext& context_;
   const Candidate& none_;
@@ -174,14 +184,17 @@ std::string rate_text(double bits_per_second) {
   return fmt::format("{} bit/s", console::significant(bits_per_second, 4));
 }
 
-Advice advise(const std::vector<Candidate>& candidates, std::size_t none) {
+namespace {
+
+Advice advise_among(const std::vector<Candidate>& candidates, std::size_t none,
+                    const std::vector<bool>& is_allowed) {
   const auto seconds = [&](std::size_t i) { return candidates[i].best().seconds(); };
   const auto error = [&](std::size_t i) { return candidates[i].best().relative_error; };
   // Of those that compress with an error of at most that.
   const auto fastest = [&](double error_max) {
     std::optional<std::size_t> found;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (i == none || !is_sound(candidates[i]) || error(i) > error_max) continue;
+      if (i == none || !is_allowed[i] || error(i) > error_max) continue;
       if (!found || seconds(i) < seconds(*found)) found = i;
     }
     return found;
@@ -208,6 +221,55 @@ Advice advise(const std::vector<Candidate>& candidates, std::size_t none) {
   }
   advice.speedup = seconds(none) / seconds(advice.candidate);
   return advice;
+}
+
+}  // namespace
+
+Advice advise(const std::vector<Candidate>& candidates, std::size_t none, bool divides_by_squares) {
+  std::vector<bool> is_allowed;
+  for (const Candidate& candidate : candidates) is_allowed.push_back(is_sound(candidate));
+  const Advice any = advise_among(candidates, none, is_allowed);
+  if (!divides_by_squares) return any;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    is_allowed[i] = is_allowed[i] && candidates[i].speed.keeps_squares;
+  }
+  Advice advice = advise_among(candidates, none, is_allowed);
+  if (!candidates[any.candidate].speed.keeps_squares) advice.passed_over = any.candidate;
+  return advice;
+}
+
+std::vector<RoundLength> round_lengths(const WordsContext& context) {
+  const std::optional<double>& compute = context.scenario.compute_seconds;
+  const Candidate& none = context.candidates[context.none];
+  if (!compute || *compute <= 0 || none.best().seconds() <= *compute / kBusy) return {};
+  const Candidate* gentle = nullptr;
+  for (const Candidate& candidate : context.candidates) {
+    const MethodSpeed& speed = candidate.speed;
+    const bool fits = !speed.has_memory && speed.is_unbiased && speed.every == 1 &&
+                      is_sound(candidate) && &candidate != &none;
+    if (!fits) continue;
+    const double seconds = candidate.best().exchange_seconds;
+    if (gentle == nullptr || seconds < gentle->best().exchange_seconds) gentle = &candidate;
+  }
+  std::vector<RoundLength> rounds;
+  for (const Candidate* candidate : {&none, gentle}) {
+    if (candidate == nullptr) continue;
+    // compute / (compute + exchange / every) is the share.
+    const double exchange = candidate->best().exchange_seconds;
+    const double every = std::ceil(kBusy / (1 - kBusy) * exchange / *compute);
+    rounds.push_back(
+        {.spec = fmt::format("local({}, every={:.0f})", candidate->speed.method, every),
+         .every = static_cast<std::uint64_t>(every)});
+  }
+  return rounds;
+}
+
+std::string round_words(const std::vector<RoundLength>& rounds) {
+  if (rounds.empty()) return "";
+  std::string text = fmt::format(
+      "Workers that take steps of their own compute {:.0f}% of the time with ", 100 * kBusy);
+  for (std::size_t i = 0; i < rounds.size(); ++i) text += (i > 0 ? " or " : "") + rounds[i].spec;
+  return wrapped(text + "; longer rounds cost more of the loss.");
 }
 
 std::string words_for_one_worker() {

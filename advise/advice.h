@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,10 +29,14 @@ struct Advice {
   double speedup = 1;                       // of that method, against the best without compression
   std::size_t runner_up = 0;                // the fastest that compresses
   double runner_up_speedup = 1;
+  // The fastest that would have been chosen, if the optimiser did not divide by squares.
+  std::optional<std::size_t> passed_over = {};
 };
 
-// Of at least one candidate: `none` is the index of the one that does not compress.
-Advice advise(const std::vector<Candidate>& candidates, std::size_t none);
+// Of at least one candidate: `none` is the index of the one that does not compress. With an
+// optimiser that divides by squares of gradients, only methods that keep these are recommended.
+Advice advise(const std::vector<Candidate>& candidates, std::size_t none,
+              bool divides_by_squares = false);
 
 // The advice for a single worker.
 std::string words_for_one_worker();
@@ -47,6 +52,17 @@ struct WordsContext {
 // The method, the reason and the speedup; then the assumptions. Lines have at most 80 columns.
 std::string advice_words(const Advice& advice, const WordsContext& context);
 std::string assumption_words(const WordsContext& context);
+
+// Steps of the workers' own between two exchanges, so that computing takes nearly all the time.
+struct RoundLength {
+  std::string spec;  // local(...)
+  std::uint64_t every = 1;
+};
+inline constexpr double kBusy = 0.95;
+// Without compression, and with the fastest method that has neither memory nor bias. Empty if the
+// exchange needs no rounds, or the time of the computation is not known.
+std::vector<RoundLength> round_lengths(const WordsContext& context);
+std::string round_words(const std::vector<RoundLength>& rounds);
 
 // "1 Gbit/s"
 std::string rate_text(double bits_per_second);

@@ -76,7 +76,7 @@ Answer find_answer(const Question& question, const console::Console& console) {
     candidate.predictions =
         predict(candidate.speed, answer.candidates[answer.none].speed, answer.scenario);
   }
-  answer.advice = advise(answer.candidates, answer.none);
+  answer.advice = advise(answer.candidates, answer.none, question.divides_by_squares);
   return answer;
 }
 

@@ -26,6 +26,7 @@ struct Question {
   std::vector<std::string> methods;  // the method without compression is added if it is missing
   ValueOptions values = {};
   std::size_t rounds = 5;
+  bool divides_by_squares = false;  // the optimiser is Adam or AdamW
 };
 
 // The candidates are empty for a single worker: it exchanges nothing.

@@ -272,6 +272,17 @@ class MethodMeasurement {
   std::string first_refusal_;
 };
 
+// A memory sends parts of gradients late, and in large values; low-rank factors and updates are no
+// gradients, either.
+bool keeps_squares(const ParsedMethod& method) {
+  const MethodTraits& traits = method.traits;
+  if (traits.owns_moments || traits.output == MethodTraits::Output::model) return true;
+  if (traits.output == MethodTraits::Output::update) return false;
+  constexpr std::size_t kUsualElements = std::size_t{1} << 20;
+  return !traits.has_memory ||
+         (method.up && method.up->guarantee(kUsualElements).kind == Guarantee::Kind::unbiased);
+}
+
 }  // namespace
 
 MethodSpeed measure_method(const std::string& method, const std::vector<MethodTensor>& tensors,
@@ -281,6 +292,7 @@ MethodSpeed measure_method(const std::string& method, const std::vector<MethodTe
   speed.method = method;
   speed.spec = parsed.spec;
   speed.every = parsed.traits.every;
+  speed.keeps_squares = keeps_squares(parsed);
   const bool is_inside = !parsed.exchanged_by.empty();
   const ParsedMethod exchange = is_inside ? parse_method(parsed.exchanged_by) : parsed;
   MethodMeasurement(speed, exchange, tensors, values, options).run();

@@ -33,7 +33,9 @@ struct MethodSpeed {
   std::vector<TopologySpeed> topologies;  // those that it runs on, in the order of the table
   bool has_memory = false;
   bool needs_whole_gradient = false;
-  std::uint64_t every = 1;     // steps between two exchanges
+  std::uint64_t every = 1;  // steps between two exchanges
+  // Adam's squares of gradients stay what they are: the method is behind them, or has no bias.
+  bool keeps_squares = true;
   bool keeps_uploads = false;  // a worker may skip an upload, and its last message counts again
   bool mean_waits = false;     // see plan::PlannedExchange
 

@@ -41,20 +41,28 @@ struct AdviseOptions {
   double latency_ms = 0.1;
   std::optional<double> compute_ms;
   std::size_t host_workers = 1;
-  std::vector<std::string> methods = {"none",
-                                      "fp16",
-                                      "qsgd(bits=8)",
-                                      "qsgd(bits=4)",
-                                      "natural",
-                                      "natural | entropy",
-                                      "ef(sign)",
-                                      "ef(topk(1%) | natural)",
-                                      "powersgd(rank=4)"};
+  std::string optimiser = "sgd";
+  std::vector<std::string> methods;  // empty: those of usual_methods()
   advise::ValueOptions values;
   std::size_t rounds = 5;
   bool all = false;
   bool json = false;
 };
+
+bool divides_by_squares(const AdviseOptions& options) { return options.optimiser != "sgd"; }
+
+// Of different kinds. One bit per value goes behind the squares of Adam.
+std::vector<std::string> usual_methods(const AdviseOptions& options) {
+  return {"none",
+          "fp16",
+          "qsgd(bits=8)",
+          "qsgd(bits=4)",
+          "natural",
+          "natural | entropy",
+          divides_by_squares(options) ? "adam(sign)" : "ef(sign)",
+          "ef(topk(1%) | natural)",
+          "powersgd(rank=4)"};
+}
 
 std::vector<MethodTensor> make_tensors(const AdviseOptions& options) {
   if (!options.model.empty()) {
@@ -81,14 +89,16 @@ void check_options(const AdviseOptions& options) {
 }
 
 advise::Question make_question(const AdviseOptions& options) {
-  advise::Question question{.tensors = make_tensors(options),
-                            .workers = options.workers,
-                            .host_workers = options.host_workers,
-                            .bits_per_second = parse_bandwidth(options.bandwidth),
-                            .latency_seconds = 1e-3 * options.latency_ms,
-                            .methods = options.methods,
-                            .values = options.values,
-                            .rounds = options.rounds};
+  advise::Question question{
+      .tensors = make_tensors(options),
+      .workers = options.workers,
+      .host_workers = options.host_workers,
+      .bits_per_second = parse_bandwidth(options.bandwidth),
+      .latency_seconds = 1e-3 * options.latency_ms,
+      .methods = options.methods.empty() ? usual_methods(options) : options.methods,
+      .values = options.values,
+      .rounds = options.rounds,
+      .divides_by_squares = divides_by_squares(options)};
   if (options.compute_ms) question.compute_seconds = 1e-3 * *options.compute_ms;
   return question;
 }
@@ -135,11 +145,13 @@ Json to_json(const advise::Answer& answer, const AdviseOptions& options) {
                    {"host_workers", answer.load.workers},
                    {"cores", answer.load.cores},
                    {"socket_byte_ns", 1e9 * scenario.socket_byte_seconds},
+                   {"optimiser", options.optimiser},
                    {"input", answer.source},
                    {"elements_measured", answer.elements_measured},
                    {"groups", scenario.groups()},
                    {"baseline", Json()},
-                   {"methods", Json::array()}};
+                   {"methods", Json::array()},
+                   {"local_steps", Json::array()}};
   if (answer.candidates.empty()) {
     document["advice"] = {{"compress", false},  {"method", advise::baseline_spec()},
                           {"topology", Json()}, {"speedup", 1},
@@ -152,6 +164,9 @@ Json to_json(const advise::Answer& answer, const AdviseOptions& options) {
                           {"exchange_ms", 1e3 * answer.baseline().exchange_seconds}};
   for (const advise::Candidate& candidate : answer.candidates) {
     document["methods"].push_back(to_json(candidate, answer));
+  }
+  for (const advise::RoundLength& round : advise::round_lengths(answer.context())) {
+    document["local_steps"].push_back({{"method", round.spec}, {"every", round.every}});
   }
   const advise::Candidate& chosen = answer.candidates[answer.advice.candidate];
   const auto gentler = answer.advice.gentler;
@@ -222,9 +237,10 @@ std::string command_of(const advise::Answer& answer, const AdviseOptions& option
   std::string command = "gradwire train";
   if (!options.model.empty()) command += " --model " + console::shell_word(options.model);
   if (!options.data.empty()) command += " --data " + console::shell_word(options.data);
-  return command + fmt::format(" --workers {} --topology {} --method {}", answer.scenario.workers,
-                               name(chosen.best().topology),
-                               console::shell_word(chosen.speed.method));
+  return command +
+         fmt::format(" --workers {} --topology {} --method {}", answer.scenario.workers,
+                     name(chosen.best().topology), console::shell_word(chosen.speed.method)) +
+         (divides_by_squares(options) ? " --optimiser " + options.optimiser : "");
 }
 
 // Measured speeds are those of a busy machine then.
@@ -248,6 +264,9 @@ void print_answer(const advise::Answer& answer, const AdviseOptions& options,
   const advise::WordsContext context = answer.context();
   fmt::print(console.out, "{}\n  {}\n\n", advise::advice_words(answer.advice, context),
              command_of(answer, options));
+  if (const auto rounds = advise::round_lengths(context); !rounds.empty()) {
+    fmt::print(console.out, "{}\n", advise::round_words(rounds));
+  }
   print_table(answer, options.all, console);
   fmt::print(
       console.out,
@@ -311,6 +330,11 @@ void add_place_options(CLI::App& app, AdviseOptions& options) {
          "compared")
       ->check(number_between(0, 1e9))
       ->type_name("T");
+  app.add_option("--optimiser", options.optimiser,
+                 "The optimiser that gets the mean: adam and adamw divide by squares of gradients, "
+                 "which some methods change")
+      ->check(CLI::IsMember({"sgd", "adam", "adamw"}))
+      ->capture_default_str();
   add_count_option(app, "--host-workers", options.host_workers, kWorkersMax,
                    "Workers that share this machine's cores, each with a link of its own");
 }

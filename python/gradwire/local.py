@@ -46,7 +46,7 @@ class LocalSteps(Participant):
         shapes = [(name, list(parameter.shape)) for name, parameter in parameters.items()]
         super().__init__(spec, shapes, options)
         self._optimizer = _checked(self.spec, optimizer, list(parameters.values()))
-        self._warn_of_gain(float(self._traits["gain"]))
+        warn_of_gain(self.spec, float(self._traits["gain"]), self._optimizer, stacklevel=4)
         self._meet(None, shapes)
         broadcast_model(model, None, self._meeting)
         self._connect(model)
@@ -195,16 +195,20 @@ class LocalSteps(Participant):
         memory = (ctypes.c_float * elements).from_address(address)
         return torch.frombuffer(memory, dtype=torch.float32)
 
-    def _warn_of_gain(self, gain: float) -> None:
-        has_moments = any("betas" in group for group in self._optimizer.param_groups)
-        if has_moments or gain <= _GAIN_MAX:
-            return
-        warnings.warn(
-            f"{self.spec} moves the model {gain:.0f} times as far as the ranks, in the long run, and "
-            f"the steps of {type(self._optimizer).__name__} have no limit of their own: expect a "
-            "higher loss or divergence. Take outer=sgd(1), or AdamW",
-            stacklevel=4,
-        )
+
+def warn_of_gain(
+    spec: str, gain: float, optimizer: torch.optim.Optimizer, *, stacklevel: int
+) -> None:
+    """Where the outer step is too long for the optimizer. ``stacklevel`` is that of the program."""
+    has_moments = any("betas" in group for group in optimizer.param_groups)
+    if has_moments or gain <= _GAIN_MAX:
+        return
+    warnings.warn(
+        f"{spec} moves the model {gain:.0f} times as far as the ranks, in the long run, and the "
+        f"steps of {type(optimizer).__name__} have no limit of their own: expect a higher loss or "
+        "divergence. Take outer=sgd(1), or AdamW",
+        stacklevel=stacklevel,
+    )
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:
