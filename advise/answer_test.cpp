@@ -52,17 +52,5 @@ TEST(AnswerThreads, ExchangesEveryFewStepsCostTheirShareOfAStep) {
   EXPECT_LT(seldom.best().seconds(), 0.5 * often.best().seconds());
 }
 
-// What adam(...) sends after its warm-up is what the method inside sends.
-TEST(AnswerThreads, AdamTakesTheTimeOfItsExchange) {
-  const Answer answer = answer_to(4, {"ef(sign)", "adam(sign)", "powersgd(rank=1)", "natural"});
-  const Candidate& gradients = answer.candidates[1];
-  const Candidate& moments = answer.candidates[2];
-  EXPECT_EQ(moments.best().bytes_sent, gradients.best().bytes_sent);
-  EXPECT_FALSE(gradients.speed.keeps_squares);
-  EXPECT_TRUE(moments.speed.keeps_squares);
-  EXPECT_FALSE(answer.candidates[3].speed.keeps_squares);
-  EXPECT_TRUE(answer.candidates[4].speed.keeps_squares);
-}
-
 }  // namespace
 }  // namespace gradwire::advise
