@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "console/format.h"
@@ -247,6 +248,40 @@ Advice advise(const std::vector<Candidate>& candidates, std::size_t none, bool h
   }
   advice.speedup = seconds(none) / seconds(advice.candidate);
   return advice;
+}
+
+std::vector<RoundLength> round_lengths(const WordsContext& context) {
+  const std::optional<double>& compute = context.scenario.compute_seconds;
+  const Candidate& none = context.candidates[context.none];
+  if (!compute || *compute <= 0 || none.best().seconds() <= *compute / kBusy) return {};
+  const Candidate* gentle = nullptr;
+  for (const Candidate& candidate : context.candidates) {
+    const MethodSpeed& speed = candidate.speed;
+    const bool fits = !speed.has_memory && speed.is_unbiased && speed.every == 1 &&
+                      candidate.best().relative_error <= 1 && &candidate != &none;
+    if (!fits) continue;
+    const double seconds = candidate.best().exchange_seconds;
+    if (gentle == nullptr || seconds < gentle->best().exchange_seconds) gentle = &candidate;
+  }
+  std::vector<RoundLength> rounds;
+  for (const Candidate* candidate : {&none, gentle}) {
+    if (candidate == nullptr) continue;
+    // compute / (compute + exchange / every) is the share.
+    const double exchange = candidate->best().exchange_seconds;
+    const double every = std::ceil(kBusy / (1 - kBusy) * exchange / *compute);
+    rounds.push_back(
+        {.spec = fmt::format("local({}, every={:.0f})", candidate->speed.method, every),
+         .every = static_cast<std::uint64_t>(every)});
+  }
+  return rounds;
+}
+
+std::string round_words(const std::vector<RoundLength>& rounds) {
+  if (rounds.empty()) return "";
+  std::string text = fmt::format(
+      "Workers that take steps of their own compute {:.0f}% of the time with ", 100 * kBusy);
+  for (std::size_t i = 0; i < rounds.size(); ++i) text += (i > 0 ? " or " : "") + rounds[i].spec;
+  return wrapped(text + "; longer rounds cost more of the loss.");
 }
 
 std::string words_for_one_worker() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +50,17 @@ struct WordsContext {
 // The method, the reason and the speedup; then the assumptions. Lines have at most 80 columns.
 std::string advice_words(const Advice& advice, const WordsContext& context);
 std::string assumption_words(const WordsContext& context);
+
+// Steps of the workers' own between two exchanges, so that computing takes nearly all the time.
+struct RoundLength {
+  std::string spec;  // local(...)
+  std::uint64_t every = 1;
+};
+inline constexpr double kBusy = 0.95;
+// Without compression, and with the fastest method that has neither memory nor bias. Empty if the
+// exchange needs no rounds, or the time of the computation is not known.
+std::vector<RoundLength> round_lengths(const WordsContext& context);
+std::string round_words(const std::vector<RoundLength>& rounds);
 
 // "1 Gbit/s"
 std::string rate_text(double bits_per_second);

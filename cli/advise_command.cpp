@@ -154,7 +154,8 @@ Json to_json(const advise::Answer& answer, const AdviseOptions& options) {
                    {"noise", answer.noise()},
                    {"groups", scenario.groups()},
                    {"baseline", Json()},
-                   {"methods", Json::array()}};
+                   {"methods", Json::array()},
+                   {"local_steps", Json::array()}};
   if (answer.candidates.empty()) {
     document["advice"] = {{"compress", false},
                           {"method", advise::baseline_spec()},
@@ -171,6 +172,9 @@ Json to_json(const advise::Answer& answer, const AdviseOptions& options) {
                           {"exchange_ms", 1e3 * answer.baseline().exchange_seconds}};
   for (const advise::Candidate& candidate : answer.candidates) {
     document["methods"].push_back(to_json(candidate, answer));
+  }
+  for (const advise::RoundLength& round : advise::round_lengths(answer.context())) {
+    document["local_steps"].push_back({{"method", round.spec}, {"every", round.every}});
   }
   const advise::Candidate& chosen = answer.candidates[answer.advice.candidate];
   const auto method_of = [&](std::optional<std::size_t> candidate) {
@@ -291,6 +295,9 @@ void print_answer(const advise::Answer& answer, const AdviseOptions& options,
   const advise::WordsContext context = answer.context();
   fmt::print(console.out, "{}\n  {}\n\n", advise::advice_words(answer.advice, context),
              command_of(answer, options));
+  if (const auto rounds = advise::round_lengths(context); !rounds.empty()) {
+    fmt::print(console.out, "{}\n", advise::round_words(rounds));
+  }
   print_table(answer, options.all, console);
   fmt::print(console.out,
              "{} parameters in {} tensor{}, {} workers. Speed-up: against none on its fastest\n"

@@ -41,7 +41,7 @@ TEST(AdviseThreads, JsonHasThePlaceEveryMethodAndTheAdvice) {
       fields(document),
       (Names{"model", "elements", "tensors", "workers", "bandwidth_bits_per_second", "latency_ms",
              "compute_ms", "host_workers", "cores", "socket_byte_ns", "input", "elements_measured",
-             "optimiser", "noise", "groups", "baseline", "methods", "advice"}));
+             "optimiser", "noise", "groups", "baseline", "methods", "local_steps", "advice"}));
   EXPECT_TRUE(document["model"].is_null());
   EXPECT_TRUE(document["compute_ms"].is_null());
   EXPECT_EQ(document["elements"], 20000);
@@ -140,6 +140,20 @@ TEST(AdviseThreads, OnAVerySlowLinkFewestBytesAreAdvised) {
   EXPECT_GT(document["baseline"]["step_ms"], document["compute_ms"]);
   EXPECT_TRUE(contains(document["advice"]["text"].get<std::string>(),
                        "Use ef(topk(1%) | natural) on the topology "));
+}
+
+TEST(AdviseThreads, RoundsOfLocalStepsHideTheExchange) {
+  const Outcome slow = advise(on_link("1Mbit", "4", {"--json", "--compute-ms", "100"}));
+  ASSERT_EQ(slow.exit_code, kDone) << slow.err;
+  const Json rounds = slow.json()["local_steps"];
+  ASSERT_EQ(rounds.size(), 2u);
+  EXPECT_TRUE(rounds[0]["method"].get<std::string>().starts_with("local(none, every="));
+  // 120 kB at 1 Mbit/s take 1 s, ten times as long as computing; 5% of a step may be left.
+  EXPECT_GT(rounds[0]["every"], 150);
+  EXPECT_LT(rounds[0]["every"], 300);
+  EXPECT_LT(rounds[1]["every"], rounds[0]["every"]);
+  const Outcome fast = advise(on_link("25Gbit", "4", {"--json", "--compute-ms", "3600000"}));
+  EXPECT_TRUE(fast.json()["local_steps"].empty());
 }
 
 // Where computing takes an hour, no exchange matters.

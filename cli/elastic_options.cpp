@@ -106,6 +106,12 @@ void check_elastic(const CLI::App& app, const session::TrainOptions& options,
     throw UsageError(options.model + " has no --elastic: it is for networks");
   }
   const ParsedMethod parsed = parse_method(method);
+  if (parsed.traits.output == MethodTraits::Output::model) {
+    throw UsageError(
+        fmt::format("{} cannot be used by train while members come and go: its members average "
+                    "gradients in every step. gradwire.join in Python takes it",
+                    parsed.spec));
+  }
   if (!parsed.make_repeatable) {
     throw UsageError(
         fmt::format("{} cannot be used while members come and go: {}. docs/elastic.md lists the "

@@ -52,6 +52,7 @@ TEST_F(TrainElastic, OptionsThatDoNotFitAreRefused) {
   expect_refused(train({"--method", "powersgd(rank=4)"}),
                  "cannot be used while members come and go");
   expect_refused(train({"--method", "lasg(natural)"}), "cannot be used while members come and go");
+  expect_refused(train({"--method", "local(none)"}), "gradwire.join in Python takes it");
   expect_refused(train({"--model", "logistic"}), "logistic has no --elastic");
   expect_refused(train({"--transport", "tcp"}), "--transport is not for runs whose members");
   expect_refused(train({"--split", "label"}), "--split is not for runs whose members");

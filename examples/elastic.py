@@ -80,7 +80,8 @@ def main():
 
     loss_of = nn.CrossEntropyLoss()
     while run.next():
-        if run.step_number % options.evaluate_every == 0:
+        # With local(...) members have one model only where a round begins.
+        if run.is_common and run.step_number % options.evaluate_every == 1 and run.committed > 0:
             run.average_buffers()
             model.eval()
             right = (model(inputs).argmax(1) == labels).float().mean()

@@ -184,6 +184,20 @@ TEST_F(Elastic, AllStopAtTheLastStep) {
   expect_one_model();
 }
 
+// What they exchange are movements here, and the outer momentum is the same for newcomers.
+TEST_F(Elastic, RoundsOfLocalSteps) {
+  common_.push_back("spec=local(topk(5%), every=5, outer=nesterov(0.7, 0.5))");
+  least_ = 1;
+  start_group(3);
+  group_.send_signal(0, SIGKILL);
+  expect_progress({1, 2});
+  start({"join=" + address(2)});
+  ASSERT_TRUE(wait_for(3, "listening"));
+  expect_progress({1, 2, 3});
+  leave_all({1, 2, 3});
+  expect_one_model();
+}
+
 TEST_F(Elastic, WithASecretAndAStranger) {
   const std::string directory = testing::TempDir();
   const std::string right = directory + "elastic-right", wrong = directory + "elastic-wrong";

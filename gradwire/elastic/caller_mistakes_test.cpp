@@ -25,7 +25,8 @@ std::string failure(std::string_view spec, const ElasticOptions& options = {},
 }
 
 TEST(ElasticMistakes, MethodsThatCannotRepeatAStepAreNamed) {
-  for (const char* spec : {"dgc(1%)", "powersgd(rank=2)", "lasg(none)", "adam(sign)"}) {
+  for (const char* spec : {"dgc(1%)", "powersgd(rank=2)", "lasg(none)", "adam(sign)",
+                           "local(none, after=10)", "local(none, delay=2)"}) {
     EXPECT_NE(failure(spec).find("while ranks come and go"), std::string::npos)
         << spec << ": " << failure(spec);
   }

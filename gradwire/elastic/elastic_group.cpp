@@ -86,7 +86,7 @@ class ElasticGroup::Impl final : public CommitGate {
                        .members = begin->view.members.size()};
   }
 
-  // `weight(members)` is of this process's values.
+  // `weight(view)` is of this process's values, in that view.
   template <class Weight>
   std::optional<ElasticReport> exchange(std::span<const std::span<float>> values, bool is_average,
                                         double learning_rate, const Weight& weight) {
@@ -107,7 +107,7 @@ class ElasticGroup::Impl final : public CommitGate {
         report.members = begin->view.members.size();
         report.method = method.run({.step = begin->step - 1,
                                     .learning_rate = learning_rate,
-                                    .weight = weight(report.members)},
+                                    .weight = weight(begin->view)},
                                    values);
       } catch (const StepAborted&) {
         give_up(values);
@@ -126,9 +126,24 @@ class ElasticGroup::Impl final : public CommitGate {
     }
   }
 
+  // Gradients: a sample has the weight 1 / batch, whoever is lost. Movements of local(...): the
+  // weights of the shares that are present add up to 1, since the model moves by their mean.
+  float weight_of(const ElasticStep& step, const View& view) const {
+    const auto members = static_cast<double>(view.members.size());
+    double batch = static_cast<double>(step.batch > 0 ? step.batch : options_.global_batch);
+    if (parsed_.traits.output == MethodTraits::Output::model) {
+      const auto present = std::ranges::count_if(
+          last_world_.members,
+          [&](const membership::Member& member) { return view.rank_of(member.id).has_value(); });
+      batch *= static_cast<double>(present) / static_cast<double>(last_world_.members.size());
+    }
+    return step.samples == 0
+               ? 0.0F
+               : static_cast<float>(members * static_cast<double>(step.samples) / batch);
+  }
+
   MemberLoop& loop() { return loop_; }
   std::uint64_t committed() const { return committed_; }
-  const ElasticOptions& options() const { return options_; }
 
   // --- CommitGate ---
 
@@ -365,14 +380,12 @@ std::optional<ElasticTurn> ElasticGroup::next() { return impl_->next(); }
 std::optional<ElasticReport> ElasticGroup::step(std::span<const std::span<float>> gradients,
                                                 const ElasticStep& step) {
   if (step.is_last) leave();
-  return impl_->exchange(gradients, false, step.learning_rate, [&](std::size_t members) {
-    return static_cast<float>(static_cast<double>(members) * static_cast<double>(step.samples) /
-                              static_cast<double>(impl_->options().global_batch));
-  });
+  return impl_->exchange(gradients, false, step.learning_rate,
+                         [&](const View& view) { return impl_->weight_of(step, view); });
 }
 
 std::optional<ElasticReport> ElasticGroup::average(std::span<const std::span<float>> buffers) {
-  return impl_->exchange(buffers, true, 0, [](std::size_t) { return 1.0F; });
+  return impl_->exchange(buffers, true, 0, [](const View&) { return 1.0F; });
 }
 
 void ElasticGroup::leave() noexcept { impl_->loop().leave(); }

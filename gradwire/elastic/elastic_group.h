@@ -105,7 +105,8 @@ struct ElasticUpdate {
   std::uint64_t step = 0;  // from 1 on
 
   // The method's output, one span for each tensor, which may be overwritten; of buffers, if
-  // is_average. NaN everywhere if the step was poisoned: then do not apply it.
+  // is_average. For local(...): what is to be subtracted from the common model. NaN everywhere if
+  // the step was poisoned: then do not apply it.
   std::span<const std::span<float>> outputs = {};
   bool is_poisoned = false;
   bool is_average = false;  // average() was called, not step()
@@ -150,6 +151,8 @@ struct ElasticTurn {
 
 struct ElasticStep {
   std::size_t samples = 0;  // that the gradients are the mean over
+  // Of all shares; 0: ElasticOptions::global_batch.
+  std::size_t batch = 0;
   double learning_rate = 1;
   bool is_last = false;  // as leave() before the step
 };
@@ -174,8 +177,8 @@ class ElasticGroup {
  public:
   // Founds a run or joins one. Joining blocks until the process has a model and is a member, and
   // calls load() and apply(). Throws StartError if that fails within `wait`, SpecError for the
-  // spec, and Error for methods that cannot be repeated: methods are direct, ef, and ef21 and diana
-  // with an exact downlink.
+  // spec, and Error for methods that cannot be repeated: methods are direct, ef, ef21 and diana
+  // with an exact downlink, and local(...) around one of these.
   ElasticGroup(std::vector<MethodTensor> tensors, std::string_view spec,
                const ElasticOptions& options, const ElasticCallbacks& callbacks);
 
@@ -187,6 +190,9 @@ class ElasticGroup {
   std::optional<ElasticTurn> next();
 
   // Exchanges the gradients of the turn that next() gave, as often as it takes, and calls apply().
+  // For local(...): how far the caller's parameters have moved from the common model since the last
+  // turn; the batch is that of the whole round, and what lost members moved by counts as if they
+  // had not been there.
   // The gradients' memory holds the output then; it is not changed before. A share without samples
   // passes zeros and samples = 0. Nothing: it is over for this process, and the step did not count
   // here. Throws what the callbacks throw, after which the group is over.

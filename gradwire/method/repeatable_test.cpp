@@ -1,10 +1,8 @@
 // Steps that are given up, repeated and replayed give what a step without all that gives.
-#include <algorithm>
-
 #include "gradwire/collective/test_support.h"
-#include "gradwire/core/check.h"
 #include "gradwire/method/parsed_method.h"
 #include "gradwire/method/repeatable_method.h"
+#include "gradwire/method/repeatable_test_support.h"
 #include "gtest/gtest.h"
 
 namespace gradwire {
@@ -12,33 +10,6 @@ namespace {
 
 constexpr std::size_t kRanks = 3;
 constexpr std::uint64_t kSteps = 4;
-
-struct GivenUp : Error {
-  GivenUp() : Error("given up") {}
-};
-
-// Keeps what it is told, and lets the step pass or not.
-class TestGate final : public CommitGate {
- public:
-  explicit TestGate(std::size_t ranks) : results(ranks) {}
-
-  void on_result(std::size_t rank, std::span<const std::span<const std::byte>> frames) override {
-    results[rank].clear();
-    for (const auto& frame : frames) {
-      results[rank].insert(results[rank].end(), frame.begin(), frame.end());
-    }
-    ++told;
-  }
-  void await_commit() override {
-    GW_CHECK(told == results.size());
-    told = 0;
-    if (gives_up) throw GivenUp();
-  }
-
-  std::vector<std::vector<std::byte>> results;
-  std::size_t told = 0;
-  bool gives_up = false;
-};
 
 std::vector<MethodTensor> tensors() { return {{"a", {3000}}, {"b", {40, 5}}, {"c", {7}}}; }
 

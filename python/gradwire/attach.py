@@ -12,6 +12,7 @@ from .errors import Error
 from .hook import Hook
 from .hosts import HostsOption
 from .local import LocalSteps
+from .parts import PlainParts, ShardedParts
 from .participant import Options
 from .recognition import ddp_of, plain_of, sharded_of
 from .security import Security
@@ -20,7 +21,6 @@ from .tensorboard import Place
 
 #: Arguments that methods do not take where ranks take steps of their own.
 _NOT_WITH_LOCAL_STEPS = {
-    "replicate": "{spec} takes plain models, not those of fully_shard: leave replicate= out",
     "hosts": "{spec} takes no hosts=: every rank takes steps of its own",
     "scaler": (
         "{spec} needs a step of every rank, and a GradScaler leaves steps out on some ranks: use "
@@ -59,8 +59,8 @@ def attach(
 
     Args:
         model: a ``DistributedDataParallel``, or a model that ``fully_shard`` (FSDP2) was applied to;
-            for ``local(...)`` the plain model, which is not wrapped. Its ranks are those of the
-            default process group.
+            for ``local(...)`` one of the latter, or the plain model, which is not wrapped. The
+            ranks of a plain model are those of the default process group.
         spec: a method or a codec, such as ``"ef(topk(1%) | natural)"``; see ``gradwire methods``.
         replicate: for ``fully_shard``: the mesh or process group of the ranks on all hosts that hold
             the same shard of the model.
@@ -108,10 +108,15 @@ def attach(
     )
     check_spec(spec)
     if _native.gives_model(spec):
-        for name, value in (("replicate", replicate), ("hosts", hosts), ("scaler", scaler)):
+        for name, value in (("hosts", hosts), ("scaler", scaler)):
             if value is not None:
                 raise Error(_NOT_WITH_LOCAL_STEPS[name].format(spec=spec))
-        return LocalSteps(plain_of(model, spec), spec, optimizer=optimizer, options=options)
+        parts = (
+            PlainParts(plain_of(model, spec))
+            if replicate is None
+            else ShardedParts(sharded_of(model), replicate)
+        )
+        return LocalSteps(parts, spec, optimizer=optimizer, options=options)
     if replicate is not None:
         if hosts is not None:
             raise Error("hosts= is for DDP: a model of fully_shard takes replicate= alone")

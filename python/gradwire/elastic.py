@@ -1,7 +1,6 @@
 """Training whose processes come and go, for plain PyTorch loops without torch.distributed."""
 
 import atexit
-import ctypes
 import os
 import signal
 import socket
@@ -17,7 +16,10 @@ from . import _native
 from .checks import check_codec_threads, check_seed, check_spec
 from .errors import Error
 from .events import Teller
+from .local import warn_of_gain
 from .packing import pack, unpack
+from .room import Room
+from .rounds import Rounds
 from .sampler import ElasticSampler
 from .security import File, Security
 from .waiting import tell
@@ -59,9 +61,10 @@ def join(
     they train on. ``state=(save, load)`` is the caller's own state, the same on all members: tensors,
     numbers, texts, lists and dictionaries.
 
-    ``spec`` is a codec alone, ``ef``, or ``ef21`` or ``diana`` with an exact downlink. ``optimizer``
-    and ``scheduler`` are stepped by the run: do not call their ``step()``. Waits until this process is
-    a member. Raises StartError.
+    ``spec`` is a codec alone, ``ef``, ``ef21`` or ``diana`` with an exact downlink, or ``local(...)``
+    around one of these; a batch is then that of a whole round. ``optimizer`` and ``scheduler`` are
+    stepped by the run: do not call their ``step()``. Waits until this process is a member. Raises
+    StartError.
     """
     return ElasticRun(
         model, optimizer, spec, sampler=sampler, global_batch=global_batch, listen=listen, join=join,
@@ -98,9 +101,9 @@ class ElasticRun:
         self._parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
         if not self._parameters:
             raise Error("the model has no parameters to train")
-        self._gradients = _Room(self._parameters)
+        self._exchanged = Room(self._parameters)  # gradients, or how far parameters have moved
         buffers = {n: b for n, b in model.named_buffers() if b.is_floating_point()}
-        self._buffers = _Room(buffers)
+        self._buffers = Room(buffers)
         # What newcomers get: buffers differ between members until they are averaged.
         self._common_buffers = {n: b.detach().clone() for n, b in model.named_buffers()}
 
@@ -112,6 +115,12 @@ class ElasticRun:
         self.view = self.rank = 0
         self.members = 1
 
+        self._rounds: Optional[Rounds] = None
+        if _native.gives_model(spec):
+            traits = _native.probe(spec, self._exchanged.shapes(), "auto")
+            warn_of_gain(str(traits["spec"]), float(traits["gain"]), optimizer, stacklevel=4)
+            self._rounds = Rounds(int(traits["every"]), self._parameters, optimizer, self._scheduler)
+        self._kept = b""  # what newcomers get beside the model, as of the last exchange
         security = Security(secret=given["secret"]).or_environment()
         security.check()
         addresses = given["join"] or []
@@ -122,13 +131,15 @@ class ElasticRun:
             global_batch = self._sampler.global_batch
         if global_batch is None:
             raise Error("join() needs sampler= or global_batch=, the samples of one step of all members")
+        self._global_batch = int(global_batch)
         options = dict(security.native(), listen=given["listen"], join=list(addresses))
         if given["address"]:
             options["address"] = given["address"]
+        self._keep()
         self._teller = Teller(given["on_event"] or tell)
         with _ended_by_interrupt(), _closed_on_failure(self._teller):
             self._group: Any = _native.ElasticGroup(
-                self._gradients.shapes(), spec, self._apply, self._save, self._load,
+                self._exchanged.shapes(), spec, self._apply, self._save, self._load,
                 buffers=self._buffers.shapes(), global_batch=global_batch,
                 members_least=given["members_least"], silence=given["silence"], wait=given["wait"],
                 topology=given["topology"], seed=given["seed"],
@@ -149,16 +160,33 @@ class ElasticRun:
 
     def next(self) -> bool:
         """Waits for the next step. False: it is over for this process, and :attr:`end` says why."""
+        if self._rounds is not None and self._rounds.is_within:
+            self.step_number += 1
+            self._deal()
+            return True
         turn = self._group.next() if self._group is not None else None
         if turn is None:
             self._finish()
             return False
-        self.step_number = turn["step"]
         self.share, self.shares = turn["share"], turn["shares"]
         self.view, self.rank, self.members = turn["view"], turn["rank"], turn["members"]
-        if self._sampler is not None:
-            self.samples = self._sampler.share(self.share, self.shares)
+        every = self._rounds.every if self._rounds is not None else 1
+        self.step_number = (turn["step"] - 1) * every + 1
+        self._deal()
         return True
+
+    def _deal(self) -> None:
+        if self._sampler is None:
+            return
+        self.samples = self._sampler.share(self.share, self.shares)
+        if self._rounds is not None:
+            self.samples = self._rounds.part(self.samples)
+
+    @property
+    def is_common(self) -> bool:
+        """Whether the parameters are those that all members have: always, except within a round of
+        ``local(...)``, and after one that met a NaN or an infinity."""
+        return self._rounds is None or self._rounds.is_common
 
     def _finish(self) -> None:
         """The group goes, and with it its threads; it would keep this object alive otherwise."""
@@ -187,11 +215,32 @@ class ElasticRun:
             if self._sampler is None:
                 raise Error("step() needs samples=, how many samples this process has used")
             samples = len(self.samples)
-        self._gradients.fill({n: p.grad for n, p in self._parameters.items()} if samples else {})
+        if self._rounds is not None:
+            return self._local_step(self._rounds, samples, is_last)
+        self._exchanged.fill({n: p.grad for n, p in self._parameters.items()} if samples else {})
         rate = float(self._optimizer.param_groups[0]["lr"])
         if self._group is None:
             return False
-        report = self._group.step(self._gradients.addresses(), samples, rate, is_last)
+        report = self._group.step(self._exchanged.addresses(), samples, 0, rate, is_last)
+        return report is not None
+
+    def _local_step(self, rounds: Rounds, samples: int, is_last: bool) -> bool:
+        rounds.step(samples, has_share=self.share is not None)
+        if rounds.is_within and not is_last:
+            return True
+        if self._group is None:
+            return False
+        if self._sampler is not None:
+            parts = [self._sampler.share(share, self.shares) for share in range(self.shares)]
+            batch = sum(rounds.count(len(part)) for part in parts)
+        else:
+            batch = rounds.count(self._global_batch)
+        rounds.fill_moved(self._exchanged)
+        report = self._group.step(
+            self._exchanged.addresses(), rounds.samples, max(batch, 1), 1.0, is_last
+        )
+        if report is None:
+            rounds.give_up()
         return report is not None
 
     def average_buffers(self) -> bool:
@@ -199,6 +248,11 @@ class ElasticRun:
         and by all members in the same step. It takes the place of step()."""
         if not self._buffers.names:
             raise Error("the model has no buffers of floats to average")
+        if not self.is_common:
+            raise Error(
+                "average_buffers() takes the place of a round of local(...), and this one has begun: "
+                "call it where run.is_common is True"
+            )
         if self._group is None:
             return False
         self._buffers.fill(dict(self._model.named_buffers()))
@@ -224,51 +278,85 @@ class ElasticRun:
 
     def _apply(self, update: Dict[str, Any]) -> None:
         if update["is_average"]:
-            outputs = self._buffers.views(update["outputs"])
-            if not update["is_poisoned"]:
-                buffers = dict(self._model.named_buffers())
-                for name, mean in outputs.items():
-                    buffers[name].copy_(mean)
-                    self._common_buffers[name].copy_(mean)
+            self._apply_average(update)
         else:
-            if not update["is_poisoned"]:
-                for name, mean in self._gradients.views(update["outputs"]).items():
-                    parameter = self._parameters[name]
-                    # A copy: outputs are used again.
-                    parameter.grad = mean.to(parameter.device, parameter.dtype, copy=True)
-                self._optimizer.step()
-            self._optimizer.zero_grad()
-            if self._scheduler is not None:
-                self._scheduler.step()
+            if self._rounds is not None:
+                self._rounds.end(
+                    None if update["is_poisoned"] else self._exchanged.views(update["outputs"]),
+                    is_replay=update["is_replay"],
+                )
+            else:
+                self._apply_gradients(update)
             if self._sampler is not None:
                 self._sampler.advance(update["shares"], update["lost_shares"])
         if self._on_update is not None:
             self._on_update(update)
+        self._keep()
+
+    def _apply_average(self, update: Dict[str, Any]) -> None:
+        outputs = self._buffers.views(update["outputs"])
+        if update["is_poisoned"]:
+            return
+        buffers = dict(self._model.named_buffers())
+        for name, mean in outputs.items():
+            buffers[name].copy_(mean)
+            self._common_buffers[name].copy_(mean)
+
+    def _apply_gradients(self, update: Dict[str, Any]) -> None:
+        if not update["is_poisoned"]:
+            for name, mean in self._exchanged.views(update["outputs"]).items():
+                parameter = self._parameters[name]
+                # A copy: outputs are used again.
+                parameter.grad = mean.to(parameter.device, parameter.dtype, copy=True)
+            self._optimizer.step()
+        self._optimizer.zero_grad()
+        if self._scheduler is not None:
+            self._scheduler.step()
+
+    def _keep(self) -> None:
+        """With local steps a newcomer may ask within a round, when these have gone on."""
+        if self._rounds is not None:
+            self._kept = pack(self._steps_and_user())
+
+    def _steps_and_user(self) -> Dict[str, Any]:
+        optimizer = self._optimizer.state_dict()
+        if self._rounds is not None:
+            optimizer = {"param_groups": optimizer["param_groups"], "state": {}}
+        return {
+            "optimizer": optimizer,
+            "scheduler": self._scheduler.state_dict() if self._scheduler is not None else None,
+            "user": self._state[0]() if self._state is not None else None,
+        }
 
     def _save(self) -> bytes:
         model = self._model.state_dict()
         model.update((n, b) for n, b in self._common_buffers.items() if n in model)
+        if self._rounds is not None:
+            shared = self._model.state_dict(keep_vars=True)  # under two names, where weights are tied
+            model.update((n, c) for n, p in shared.items() for c in self._rounds.common_of(p))
         return pack(
             {
                 "model": dict(model),
-                "optimizer": self._optimizer.state_dict(),
-                "scheduler": self._scheduler.state_dict() if self._scheduler is not None else None,
+                "steps": self._kept if self._rounds is not None else pack(self._steps_and_user()),
                 "sampler": self._sampler.state_dict() if self._sampler is not None else None,
-                "user": self._state[0]() if self._state is not None else None,
             }
         )
 
     def _load(self, data: bytes) -> None:
         state = unpack(data)
         self._model.load_state_dict(state["model"])
-        self._optimizer.load_state_dict(state["optimizer"])
+        steps = unpack(state["steps"])
+        self._optimizer.load_state_dict(steps["optimizer"])
         self._common_buffers = {n: b.detach().clone() for n, b in self._model.named_buffers()}
         if self._scheduler is not None:
-            self._scheduler.load_state_dict(state["scheduler"])
+            self._scheduler.load_state_dict(steps["scheduler"])
         if self._sampler is not None:
             self._sampler.load_state_dict(state["sampler"])
         if self._state is not None:
-            self._state[1](state["user"])
+            self._state[1](steps["user"])
+        if self._rounds is not None:
+            self._rounds.begin()
+        self._keep()
 
 
 @atexit.register
@@ -303,41 +391,6 @@ def _closed_on_failure(teller: Teller) -> Iterator[None]:
     except BaseException:
         teller.close()
         raise
-
-
-class _Room:
-    """One stretch of floats with a part for each of some tensors, as the extension takes them."""
-
-    def __init__(self, tensors: Dict[str, torch.Tensor]) -> None:
-        self.names = list(tensors)
-        self._shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-        counts = [tensor.numel() for tensor in tensors.values()]
-        self._memory = torch.zeros(sum(counts), dtype=torch.float32)
-        self._parts = dict(zip(tensors, self._memory.split(counts))) if counts else {}
-
-    def shapes(self) -> List[Tuple[str, List[int]]]:
-        return [(name, list(self._shapes[name]) or [1]) for name in self.names]
-
-    def addresses(self) -> List[Tuple[int, int]]:
-        return [(part.data_ptr(), part.numel()) for part in self._parts.values()]
-
-    def fill(self, values: Dict[str, Optional[torch.Tensor]]) -> None:
-        for name, part in self._parts.items():
-            value = values.get(name)
-            if value is None:
-                part.zero_()
-            else:
-                part.copy_(value.detach().reshape(-1))
-
-    def views(self, addresses: Sequence[int]) -> Dict[str, torch.Tensor]:
-        """Tensors on memory of the extension, which is valid during a callback."""
-        views = {}
-        for name, address in zip(self.names, addresses):
-            count = self._parts[name].numel()
-            memory = (ctypes.c_float * count).from_address(address)
-            view = torch.frombuffer(memory, dtype=torch.float32) if count else torch.empty(0)
-            views[name] = view.reshape(self._shapes[name])
-        return views
 
 
 class _Interrupts:

@@ -11,10 +11,9 @@ import torch
 
 from . import state as states
 from .errors import Error
-from .lazy import broadcast_model
 from .participant import Options, Participant
-from .recognition import check_types
-from .tensors import NamedShapes, floats_of, trained_parameters
+from .parts import Parts
+from .tensors import NamedShapes, floats_of
 
 #: Outer gains above this are too much for optimizers whose steps have no limit of their own.
 _GAIN_MAX = 2.0
@@ -35,21 +34,21 @@ class LocalSteps(Participant):
 
     def __init__(
         self,
-        model: torch.nn.Module,
+        parts: Parts,
         spec: str,
         *,
         optimizer: Optional[torch.optim.Optimizer],
         options: Options,
     ) -> None:
-        parameters = trained_parameters(model)
-        check_types(parameters)
-        shapes = [(name, list(parameter.shape)) for name, parameter in parameters.items()]
+        parameters = parts.parameters
+        shapes = [(n, list(parts.part(p).shape)) for n, p in parameters.items()]
+        self._parts, self._place = parts, parts.place
         super().__init__(spec, shapes, options)
         self._optimizer = _checked(self.spec, optimizer, list(parameters.values()))
-        self._warn_of_gain(float(self._traits["gain"]))
-        self._meet(None, shapes)
-        broadcast_model(model, None, self._meeting)
-        self._connect(model)
+        warn_of_gain(self.spec, float(self._traits["gain"]), self._optimizer, stacklevel=4)
+        self._meet(parts.group, shapes)
+        parts.begin_as_first(self._meeting)
+        self._connect(parts.model)
         self._averager.make(shapes)
         self._ordered = list(parameters.values())
         # Of parameters that the method cannot work on in place.
@@ -70,18 +69,21 @@ class LocalSteps(Participant):
         """The parameters are those of the common model, as of the last exchange; afterwards they are
         this rank's own again."""
         self._check_works()
-        own = [parameter.detach().clone() for parameter in self._ordered]
+        parts = [self._parts.part(parameter) for parameter in self._ordered]
+        own = [part.clone() for part in parts]
         with torch.no_grad():
-            for i, parameter in enumerate(self._ordered):
+            for i, part in enumerate(parts):
                 values = self._model_values(i)
                 if values is not None:
-                    parameter.copy_(values.view(parameter.shape))
+                    part.copy_(values.view(part.shape))
+        self._parts.changed()
         try:
             yield
         finally:
             with torch.no_grad():
-                for parameter, values in zip(self._ordered, own):
-                    parameter.copy_(values)
+                for part, values in zip(parts, own):
+                    part.copy_(values)
+            self._parts.changed()
 
     # --- As a participant ---
 
@@ -151,6 +153,7 @@ class LocalSteps(Participant):
             self._submit(self._ordered)
             self._averager.finish(0.0)
             self._take_back(self._ordered)
+            self._parts.changed()
         elif self._average_gradients():
             step()
         self._steps += 1
@@ -172,20 +175,19 @@ class LocalSteps(Participant):
 
     def _values(self, tensors: List[torch.Tensor]) -> List[torch.Tensor]:
         """The tensors as floats in the processor's memory: themselves, or copies."""
-        return [
-            tensor.detach() if _is_plain(tensor) else self._copy(i, tensor)
-            for i, tensor in enumerate(tensors)
-        ]
+        parts = [self._parts.part(tensor) for tensor in tensors]
+        return [part if _is_plain(part) else self._copy(i, part) for i, part in enumerate(parts)]
 
-    def _copy(self, i: int, tensor: torch.Tensor) -> torch.Tensor:
+    def _copy(self, i: int, part: torch.Tensor) -> torch.Tensor:
         if i not in self._copies:
-            self._copies[i] = torch.empty(tensor.shape, dtype=torch.float32)
-        return self._copies[i].copy_(tensor.detach())
+            self._copies[i] = torch.empty(part.shape, dtype=torch.float32)
+        return self._copies[i].copy_(part)
 
     def _take_back(self, tensors: List[torch.Tensor]) -> None:
         for i, tensor in enumerate(tensors):
-            if not _is_plain(tensor):
-                tensor.detach().copy_(self._copies[i])
+            part = self._parts.part(tensor)
+            if not _is_plain(part):
+                part.copy_(self._copies[i])
 
     def _model_values(self, i: int) -> Optional[torch.Tensor]:
         floats = self._averager.model(i)
@@ -195,16 +197,20 @@ class LocalSteps(Participant):
         memory = (ctypes.c_float * elements).from_address(address)
         return torch.frombuffer(memory, dtype=torch.float32)
 
-    def _warn_of_gain(self, gain: float) -> None:
-        has_moments = any("betas" in group for group in self._optimizer.param_groups)
-        if has_moments or gain <= _GAIN_MAX:
-            return
-        warnings.warn(
-            f"{self.spec} moves the model {gain:.0f} times as far as the ranks, in the long run, and "
-            f"the steps of {type(self._optimizer).__name__} have no limit of their own: expect a "
-            "higher loss or divergence. Take outer=sgd(1), or AdamW",
-            stacklevel=4,
-        )
+
+def warn_of_gain(
+    spec: str, gain: float, optimizer: torch.optim.Optimizer, *, stacklevel: int
+) -> None:
+    """Where the outer step is too long for the optimizer. ``stacklevel`` is that of the program."""
+    has_moments = any("betas" in group for group in optimizer.param_groups)
+    if has_moments or gain <= _GAIN_MAX:
+        return
+    warnings.warn(
+        f"{spec} moves the model {gain:.0f} times as far as the ranks, in the long run, and the "
+        f"steps of {type(optimizer).__name__} have no limit of their own: expect a higher loss or "
+        "divergence. Take outer=sgd(1), or AdamW",
+        stacklevel=stacklevel,
+    )
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:

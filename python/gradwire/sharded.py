@@ -35,10 +35,10 @@ class ShardedHook(Hook):
         scaler: Optional[Any],
         options: Options,
     ) -> None:
-        group = _group_of(replicate)
-        modules = _sharded_modules(model)
+        group = group_of(replicate)
+        modules = sharded_modules(model)
         module_names = {module: name for name, module in model.named_modules()}
-        self._shards = [Shard(_parameter_group(module), module_names) for module in modules]
+        self._shards = [Shard(parameter_group(module), module_names) for module in modules]
         self._shards.reverse()  # as their gradients come, more or less
         names: Names = {}
         by_parameter: Names = {}
@@ -46,7 +46,7 @@ class ShardedHook(Hook):
             names.update(shard.names)
             by_parameter.update(shard.by_parameter)
         shapes: NamedShapes = [(name, shape_of(part)) for part, name in names.items()]
-        place = _common_place(self._shards)
+        place = common_place(self._shards)
         super().__init__(
             spec, shapes, optimizer=optimizer, scaler=scaler, options=options, place=place
         )
@@ -228,7 +228,7 @@ def _unpacked(state: Any) -> Any:
     return {**state, "method": torch.frombuffer(bytearray(state["method"]), dtype=torch.uint8)}
 
 
-def _group_of(replicate: Any) -> Any:
+def group_of(replicate: Any) -> Any:
     """The process group that a mesh stands for, or the group itself."""
     if isinstance(replicate, dist.ProcessGroup):
         return replicate
@@ -240,14 +240,14 @@ def _group_of(replicate: Any) -> Any:
     )
 
 
-def _sharded_modules(model: Any) -> List[Any]:
+def sharded_modules(model: Any) -> List[Any]:
     """One module for each group of parameters, the model itself first."""
     if not hasattr(model, "set_all_reduce_hook"):
         raise Error(f"torch {torch.__version__} has no hook for FSDP2: take torch 2.7 or later")
     found: Dict[Any, Any] = {}
     for module in model.modules():
         if is_fully_sharded(module):
-            group = _parameter_group(module)
+            group = parameter_group(module)
             if group is not None and any(p.sharded_param.requires_grad for p in group.fsdp_params):
                 found.setdefault(group, module)
     if not found:
@@ -255,7 +255,7 @@ def _sharded_modules(model: Any) -> List[Any]:
     return list(found.values())
 
 
-def _parameter_group(module: Any) -> Any:
+def parameter_group(module: Any) -> Any:
     """None where all parameters belong to the groups of modules within."""
     state = module._get_fsdp_state()
     if not hasattr(state, "_fsdp_param_groups"):  # before torch 2.12
@@ -268,7 +268,7 @@ def _parameter_group(module: Any) -> Any:
     return state._fsdp_param_groups[0] if state._fsdp_param_groups else None
 
 
-def _common_place(shards: List[Shard]) -> Tuple[int, int]:
+def common_place(shards: List[Shard]) -> Tuple[int, int]:
     if any(shard.is_replicated for shard in shards):
         raise Error(
             "fully_shard was given a mesh with a dimension to replicate over, so FSDP2 averages "

@@ -160,6 +160,7 @@ py::dict probe(const std::string& spec, const NamedShapes& shapes, const std::st
   dict["needs_whole_gradient"] = traits.needs_whole_gradient;
   dict["needs_parameters"] = traits.needs_parameters;
   dict["gives_model"] = traits.output == MethodTraits::Output::model;
+  dict["every"] = traits.every;
   dict["gain"] = traits.gain;
   dict["is_biased"] = parsed.up && is_biased(*parsed.up);
   return dict;

@@ -191,13 +191,14 @@ py::object next(ElasticGroup& group) {
 }
 
 py::object step(ElasticGroup& group, const std::vector<Floats>& gradients, std::size_t samples,
-                double learning_rate, bool is_last) {
+                std::size_t batch, double learning_rate, bool is_last) {
   const auto spans = spans_of(gradients);
   std::optional<ElasticReport> report;
   {
     const py::gil_scoped_release released;
-    report =
-        group.step(spans, {.samples = samples, .learning_rate = learning_rate, .is_last = is_last});
+    report = group.step(
+        spans,
+        {.samples = samples, .batch = batch, .learning_rate = learning_rate, .is_last = is_last});
   }
   return report_of(report);
 }

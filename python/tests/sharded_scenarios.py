@@ -139,6 +139,32 @@ def sharded_train(spec, hosts=2, steps=8, passes=1, set_up="all passes", forward
     }
 
 
+def sharded_local(spec, steps):
+    """Steps of each host's own: the model within a round, the common one, and the one at the end."""
+    model, optimizer, local = make_sharded(spec, 2, momentum=0.0)
+    for step in range(steps):
+        inputs, targets = batch(step)
+        nn.functional.cross_entropy(model(inputs), targets).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    end = {"values": torch.cat([value.reshape(-1) for value in full(model)]).tolist()}
+    if local is None:  # FSDP2's own
+        return end
+    inputs, _ = batch(99, 0)  # the same everywhere
+    with torch.no_grad():
+        end["between"] = sharded_digest(model)
+        own = model(inputs).sum().item()  # FSDP2 keeps whole parameters after it
+        with local.common_model():
+            end["common"] = sharded_digest(model)
+            end["common output"] = model(inputs).sum().item()
+        end["after"] = sharded_digest(model)
+        end["is restored"] = model(inputs).sum().item() == own
+    model.reshard()
+    local.load_state_dict(local.state_dict())
+    local.exchange()
+    return dict(end, end=sharded_digest(model), stats=local.stats())
+
+
 def used_on_one_host(spec, steps=6):
     """A block that only the first host uses, or none, from the first step on."""
     model, optimizer, hook = make_sharded(spec, 2)

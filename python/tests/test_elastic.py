@@ -118,6 +118,21 @@ class Elastic(unittest.TestCase):
         self.expect_one_model()
         self.assertRegex(fourth.text(), r"replay=0")
 
+    def test_rounds_of_local_steps(self):
+        spec = ("--spec", "local(topk(10%) | natural, every=4)", "--evaluate-every", "12")
+        self.start_group(3, *spec)
+        first, second, third = self.members
+        first.process.kill()
+        self.expect_progress(second, third)
+        fourth = self.start("--join", third.address(), *spec)
+        self.wait(fourth, lambda: fourth.members() == 3)
+        self.expect_progress(second, third, fourth)
+        for member in (second, third, fourth):
+            member.process.send_signal(signal.SIGINT)
+            self.wait(member, lambda: "end left" in member.text())
+        self.expect_one_model()
+        self.assertIn("accuracy", second.text())
+
     def test_the_last_step(self):
         self.start_group(2, "--steps", "40", "--members-least", "2")
         for member in self.members:
@@ -135,6 +150,7 @@ class ElasticMistakes(unittest.TestCase):
     def test_messages(self):
         for options, words in [
             ({"spec": "powersgd(rank=2)"}, "come and go"),
+            ({"spec": "local(none, every=5, after=10)"}, "after="),
             ({"global_batch": None}, "global_batch"),
             ({"listen": "nowhere"}, "host:port"),
             ({"join": "127.0.0.1:1", "wait": 0.7}, "could not join"),
@@ -152,6 +168,82 @@ class ElasticMistakes(unittest.TestCase):
         run.leave()
         while run.next():
             run.step(samples=8)
+        self.assertEqual(run.end[0], "left")
+
+
+class Rounds(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(5)
+        self.inputs, self.targets = torch.randn(96, 4), torch.randint(2, (96,))
+
+    def make(self):
+        model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 2))
+        model.add_module("tied", torch.nn.Linear(4, 8))
+        model.tied.weight = model[0].weight
+        optimizer = torch.optim.AdamW([model[0].weight, *model[2].parameters()], lr=0.02)
+        return model, optimizer, torch.optim.lr_scheduler.StepLR(optimizer, 5, 0.5)
+
+    def learn(self, model, samples):
+        hidden = torch.relu(model[1](model[0](self.inputs[samples])))
+        torch.nn.functional.cross_entropy(model[2](hidden), self.targets[samples]).backward()
+
+    def run_alone(self, spec, rounds, on_step=lambda run: None):
+        """The parameters of a run of one member, after so many rounds of 3 steps."""
+        torch.manual_seed(6)
+        model, optimizer, scheduler = self.make()
+        run = gradwire.join(
+            model, optimizer, spec, sampler=ElasticSampler(96, 24, seed=2), scheduler=scheduler,
+            on_event=lambda text: None,
+        )  # fmt: skip
+        seen = []
+        while run.next():
+            seen.append(list(run.samples))
+            self.learn(model, run.samples)
+            on_step(run)
+            run.step(is_last=run.step_number == 3 * rounds)
+        return [p.detach().clone() for p in model.parameters()], seen
+
+    def test_one_member_trains_as_it_would_without_rounds(self):
+        ours, seen = self.run_alone("local(none, every=3)", 4)
+        torch.manual_seed(6)
+        model, optimizer, scheduler = self.make()
+        for samples in seen:
+            self.assertEqual(len(samples), 8)
+            self.learn(model, samples)
+            optimizer.step()
+            optimizer.zero_grad()
+            scheduler.step()
+        for a, b in zip(ours, model.parameters()):
+            self.assertTrue(torch.allclose(a, b, atol=1e-5))
+        self.assertEqual(sorted(sum(seen, [])), list(range(96)))  # an epoch
+
+    def test_a_newcomer_gets_the_common_model_within_a_round(self):
+        states = []
+
+        def look(run):
+            if run.step_number in (4, 6):
+                self.assertEqual(run.is_common, run.step_number == 4)
+                states.append(run._save())
+            if run.step_number == 5:
+                with self.assertRaisesRegex(gradwire.Error, "is_common"):
+                    run.average_buffers()
+
+        self.run_alone("local(sign, every=3, outer=nesterov(0.7, 0.5))", 3, look)
+        self.assertEqual(states[0], states[1])
+        state = unpack(states[0])
+        self.assertTrue(torch.equal(state["model"]["tied.weight"], state["model"]["0.weight"]))
+        self.assertEqual(unpack(state["steps"])["optimizer"]["state"], {})
+
+    def test_sgd_with_a_large_outer_gain_is_warned_about(self):
+        model = torch.nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        with self.assertWarnsRegex(UserWarning, "7 times"):
+            run = gradwire.join(
+                model, optimizer, "diloco", global_batch=500, on_event=lambda text: None
+            )
+        run.leave()
+        while run.next():  # to the end of the round
+            run.step(samples=1)
         self.assertEqual(run.end[0], "left")
 
 

@@ -93,6 +93,28 @@ class Sharded(Case):
                 self.same_on_all(results("sharded_train", 4, spec="ef(topk(5%))", hosts=hosts))
 
 
+class LocalSteps(Case):
+    def test_hosts_differ_within_a_round_and_agree_on_the_common_model(self):
+        for spec in ("local(topk(10%), every=4)", "local(sign, every=4, after=2, fragments=2, delay=1)"):
+            with self.subTest(spec):
+                ranks = results("sharded_local", 4, spec=spec, steps=10)
+                self.same_on_all(ranks, "common")
+                self.same_on_all(ranks, "common output")
+                self.same_on_all(ranks, "end")
+                self.assertEqual(ranks[0]["between"], ranks[1]["between"])
+                self.assertNotEqual(ranks[0]["between"], ranks[2]["between"])
+                for rank in ranks:
+                    self.assertEqual(rank["after"], rank["between"])
+                    self.assertTrue(rank["is restored"])
+                self.assertEqual(ranks[3]["stats"]["ranks"], 2)
+
+    def test_an_exchange_at_each_step_is_what_fsdp2_does(self):
+        native = results("sharded_local", 4, spec="native", steps=8)
+        for theirs, ours in zip(native, results("sharded_local", 4, spec="local(none, every=1)", steps=8)):
+            pairs = zip(theirs["values"], ours["values"])
+            self.assertLess(max(abs(a - b) for a, b in pairs), 1e-5)
+
+
 class Passes(Case):
     def test_accumulation(self):
         for set_up in ("all passes", "no gradient sync", "no all-reduce"):

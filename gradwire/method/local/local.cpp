@@ -17,6 +17,7 @@
 #include "gradwire/method/distance.h"
 #include "gradwire/method/local/fragment.h"
 #include "gradwire/method/local/options.h"
+#include "gradwire/method/local/repeatable_round.h"
 #include "gradwire/method/local/round_note.h"
 #include "gradwire/method/memory.h"
 #include "gradwire/method/methods.h"
@@ -199,8 +200,6 @@ void Local::take_mean(Fragment& fragment, float mix, MethodReport& report, Local
   if (exchange.note) report.note = exchange.note;
   facts.kind = LocalStepFacts::Kind::exchange;
   facts.fragments += 1;
-  const auto nu = static_cast<float>(local_.outer.rate);
-  const auto mu = static_cast<float>(local_.outer.momentum);
   double jump = 0;  // squared, from this worker's parameters to the new model
   for (std::size_t i = 0; i < fragment.tensors().size(); ++i) {
     const std::size_t tensor = fragment.tensors()[i];
@@ -216,12 +215,7 @@ void Local::take_mean(Fragment& fragment, float mix, MethodReport& report, Local
       if (!is_finite(own)) std::ranges::copy(model, own.begin());
       continue;
     }
-    if (momentum_) {
-      const std::span<float> momentum = all_of(*momentum_, tensor);
-      kernel::combine(mu, momentum, 1, mean, momentum);
-      kernel::combine(1, mean, mu, momentum, mean);
-    }
-    kernel::combine(1, model, -nu, mean, model);
+    local_.outer.move(model, mean, momentum_ ? all_of(*momentum_, tensor) : std::span<float>());
     jump += distance_squared(own, model);
     if (mix == 0) {
       std::ranges::copy(model, own.begin());
@@ -303,20 +297,41 @@ std::size_t Local::memory_bytes() const {
   return bytes;
 }
 
+// Why a round cannot be repeated in groups whose ranks come and go; empty: it can.
+std::string why_not_repeatable(const LocalOptions& options) {
+  const LocalSchedule& schedule = options.schedule;
+  if (schedule.after > 0) return "its first steps average gradients; leave after= out";
+  if (schedule.fragments > 1 || schedule.delay > 0) {
+    return "several exchanges are under way in a round; leave fragments= and delay= out";
+  }
+  return options.inner.make_repeatable ? "" : options.inner.why_not_repeatable;
+}
+
 ParsedMethod read_local(MethodReader& reader) {
   const LocalOptions options = read_local_options(reader);
-  return {.spec = options.spec,
-          .traits = traits_of(options),
-          .up = options.inner.up,
-          .down = options.inner.down,
-          .factor_rank = options.inner.factor_rank,
-          .exchanged_by = options.inner.spec,
-          .note = options.inner.note != nullptr ? options.inner.note : &local_note_kind(),
-          .host_parts = HostParts::inside,
-          .make = [options](Communicator& communicator, std::vector<MethodTensor> tensors,
-                            const MethodOptions& method) {
-            return std::make_unique<Local>(communicator, std::move(tensors), options, method);
-          }};
+  ParsedMethod method = {
+      .spec = options.spec,
+      .traits = traits_of(options),
+      .up = options.inner.up,
+      .down = options.inner.down,
+      .factor_rank = options.inner.factor_rank,
+      .exchanged_by = options.inner.spec,
+      .note = options.inner.note != nullptr ? options.inner.note : &local_note_kind(),
+      .host_parts = HostParts::inside,
+      .make =
+          [options](Communicator& communicator, std::vector<MethodTensor> tensors,
+                    const MethodOptions& of_run) {
+            return std::make_unique<Local>(communicator, std::move(tensors), options, of_run);
+          },
+      .why_not_repeatable = why_not_repeatable(options)};
+  if (!method.why_not_repeatable.empty()) return method;
+  method.make_repeatable = [options](Communicator& communicator, std::vector<MethodTensor> tensors,
+                                     const MethodOptions& of_run, CommitGate& gate) {
+    auto exchange = options.inner.make_repeatable(communicator, tensors, of_run, gate);
+    return std::make_unique<RepeatableRound>(options.spec, traits_of(options), options.outer,
+                                             std::move(tensors), std::move(exchange));
+  };
+  return method;
 }
 
 }  // namespace

@@ -103,11 +103,6 @@ std::uint64_t read_count(MethodReader& reader, const char* key, std::int64_t oth
 
 }  // namespace
 
-std::string OuterStep::spec() const {
-  if (momentum == 0) return "sgd(" + format_number(rate) + ")";
-  return "nesterov(" + format_number(rate) + ", " + format_number(momentum) + ")";
-}
-
 LocalOptions read_local_options(MethodReader& reader) {
   StageReader& arguments = reader.arguments();
   LocalOptions options;

@@ -1,25 +1,14 @@
-// The options of local(...), read from its spec. Value types.
+// The options of local(...), read from its spec. Value type.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
 
+#include "gradwire/method/local/outer_step.h"
 #include "gradwire/method/local/schedule.h"
 #include "gradwire/method/method_reader.h"
 #include "gradwire/method/parsed_method.h"
 
 namespace gradwire {
-
-// The step of the common model: SGD with Nesterov momentum. With a momentum of 0, plain SGD.
-struct OuterStep {
-  double rate = 1;
-  double momentum = 0;
-
-  // How far the model moves in the long run, over the mean of what workers moved by.
-  double gain() const { return rate / (1 - momentum); }
-  std::string spec() const;
-};
 
 struct LocalOptions {
   std::string spec;
