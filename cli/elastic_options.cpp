@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 16> kOfNewcomers = {
 // What has no meaning here.
 constexpr std::array kNotElastic = {"--transport",        "--server",     "--dedicated-server",
                                     "--interface",        "--streams",    "--split",
-                                    "--record-gradients", "--tensorboard"};
+                                    "--record-gradients", "--tensorboard", "--balance"};
 
 bool is_given(const CLI::App& app, const char* name) { return app.get_option(name)->count() > 0; }
 
