@@ -64,10 +64,10 @@ TEST(Balance, WaitsUntilAllWorkersHaveMeasured) {
 }
 
 TEST(Balance, EveryWorkerKeepsASampleAndTheBatchItsSize) {
-  Balance balance(5, 7);
+  Balance balance(5, 20);
   EXPECT_TRUE(balance.take_times(Times{1, 1, 1'000'000, 1'000'000, 1'000'000'000}));
   const Shares shares = shares_of(balance);
-  EXPECT_EQ(std::accumulate(shares.begin(), shares.end(), 0u), 7u);
+  EXPECT_EQ(std::accumulate(shares.begin(), shares.end(), 0u), 20u);
   for (const std::uint32_t share : shares) EXPECT_GE(share, 1u);
   EXPECT_THROW(Balance(5, 4), Error);
 }

@@ -1,5 +1,5 @@
-// BatchSource: the samples of one worker's batch at each step, and their weight in the mean over the
-// workers. For one thread.
+// BatchSource: the samples of one worker's batch at each step, and their weight in the mean over
+// the workers. For one thread.
 #pragma once
 
 #include <cstdint>

@@ -98,7 +98,7 @@ TEST(TrainingThreads, BalancedWorkersShareTheBatchAndRecordIt) {
 }
 
 TEST(TrainingThreads, WhatCannotBeBalancedIsRefused) {
-  for (const char* method : {"sasg", "local_sgd"}) {
+  for (const char* method : {"sasg(topk(1%))", "local_sgd"}) {
     Trial trial = with_method(method);
     trial.task.balance = true;
     EXPECT_THROW(run(trial), Error) << method;
