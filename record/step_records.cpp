@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kMsPerSecond = 1e3;
 constexpr const char* kAttendance = "attendance";
+constexpr const char* kShares = "shares";
 
 std::string to_line(const StepRecord& step) {
   Json json = {{"step", step.step},
@@ -38,6 +39,7 @@ std::string to_line(const StepRecord& step) {
   if (step.metrics.test_loss) json["test_loss"] = *step.metrics.test_loss;
   if (step.metrics.accuracy) json["accuracy"] = *step.metrics.accuracy;
   if (step.note) json[step.note->kind->step_name] = to_json(*step.note);
+  if (step.shares) json[kShares] = *step.shares;
   if (step.attendance) json[kAttendance] = to_json(*step.attendance);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
@@ -72,7 +74,10 @@ StepRecord from_json(const Json& json, const NoteKinds& kinds) {
           .note = note_in(json, kinds),
           .attendance = json.contains(kAttendance)
                             ? std::optional(attendance_from(json[kAttendance]))
-                            : std::nullopt};
+                            : std::nullopt,
+          .shares = json.contains(kShares)
+                        ? std::optional(field<std::vector<std::uint32_t>>(json, kShares))
+                        : std::nullopt};
 }
 
 // `expected` is the step of the line; nothing if it may be any.

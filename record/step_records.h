@@ -33,6 +33,8 @@ struct StepRecord {
   // The method's note, from rank 0. Rows may be means over the workers: see NoteTable.
   std::optional<Note> note = {};
   std::optional<Attendance> attendance = {};  // of elastic runs
+  // Balanced runs: the samples of each worker in a step, at the first step with these.
+  std::optional<std::vector<std::uint32_t>> shares = {};
 
   bool operator==(const StepRecord&) const = default;
 };

@@ -75,6 +75,7 @@ std::string settings_of(const TrainOptions& options) {
   add("lr", options.network.learning_rate);
   if (options.network.optimiser != usual.network.optimiser) text += "-" + options.network.optimiser;
   if (options.network.schedule != usual.network.schedule) text += "-" + options.network.schedule;
+  if (options.network.balance) text += "-balance";
   if (options.split != usual.split) text += "-" + options.split;
   if (options.seed != usual.seed) text += fmt::format("-seed{}", options.seed);
   return text;
