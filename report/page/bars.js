@@ -3,11 +3,10 @@
 
 function makeBars(data) {
   const known = data.runs.map((_, run) => run).filter((run) => data.bars[run] !== null);
-  if (known.length === 0) return;
-  byId('parts').append(...data.parts.map((part, index) =>
+  byId('time').hidden = known.length === 0;
+  byId('parts').replaceChildren(...data.parts.map((part, index) =>
     make('li', {}, swatch(`var(--part-${index})`), part)));
-  byId('bars').append(...known.map((run) => makeBar(data, run)));
-  byId('time').hidden = false;
+  byId('bars').replaceChildren(...known.map((run) => makeBar(data, run)));
 }
 
 function makeBar(data, run) {

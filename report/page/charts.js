@@ -18,14 +18,20 @@ function joined(chart, {axis, isLogX, isLogY}) {
   }));
 }
 
-function makeSeries(chart, names, visible) {
+function fewPoints(plot, series) {
+  let count = 0;
+  for (const y of plot.data[series]) if (typeof y === 'number') count++;
+  return count <= kPointsWithDots;
+}
+
+function makeSeries(names, visible) {
   return names.map((name, run) => ({
     label: name,
     show: visible[run],
     stroke: styleValue(`--run-${run % kRunColours}`),
     width: 1.75,
     dash: run < kRunColours ? undefined : [8, 4],
-    points: {show: chart.curves[run].y.length <= kPointsWithDots, size: 5},
+    points: {show: fewPoints, size: 5},
   }));
 }
 
@@ -111,6 +117,12 @@ function makeScales(chart, {isLogX, isLogY}) {
   };
 }
 
+// Whether less than all of x is shown.
+function isZoomed(plot) {
+  const xs = plot.data[0];
+  return xs.length > 0 && (plot.scales.x.min > xs[0] || plot.scales.x.max < xs.at(-1));
+}
+
 // view: {axis, isLogX, isLogY, visible}
 function makeChart(host, chart, data, view) {
   const {label} = data.axes[view.axis];
@@ -120,7 +132,7 @@ function makeChart(host, chart, data, view) {
     legend: {show: false},
     scales: makeScales(chart, view),
     axes: makeAxes(chart, label, view),
-    series: [{}, ...makeSeries(chart, data.runs, view.visible)],
+    series: [{}, ...makeSeries(data.runs, view.visible)],
     focus: {alpha: 0.25},
     cursor: {
       dataIdx: nearestIndex,

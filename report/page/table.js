@@ -1,31 +1,40 @@
 // The table of results, sorted by the heading that was clicked last.
 'use strict';
 
+// The column by which a table is sorted stays when a live page gets another document.
+const tableSort = {column: null, descending: false};
+
 function makeTable(table, data) {
   const nameColumn = {name: 'Method', look: 'text', better: 'lower', values: data.runs, best: []};
   const columns = [nameColumn, ...data.columns];
   const body = make('tbody');
   const headings = columns.map((column) => makeHeading(column));
   const rows = data.runs.map((_, run) => makeRow(columns, run));
-  let sorted = {column: -1, descending: false};
+  const key = ({group, name}) => `${group ?? ''} ${name}`;
 
   columns.forEach((column, index) => {
     headings[index].firstChild.addEventListener('click', () => {
-      const isAgain = sorted.column === index;
-      sorted = {column: index, descending: isAgain ? !sorted.descending : bestIsLast(column)};
-      headings.forEach((heading, i) => heading.setAttribute('aria-sort', direction(i)));
-      body.append(...order(column, sorted.descending).map((run) => rows[run]));
+      const isAgain = tableSort.column === key(column);
+      tableSort.descending = isAgain ? !tableSort.descending : bestIsLast(column);
+      tableSort.column = key(column);
+      sort();
     });
   });
 
-  function direction(index) {
-    if (index !== sorted.column) return 'none';
-    return sorted.descending ? 'descending' : 'ascending';
+  function sort() {
+    const sorted = columns.find((column) => key(column) === tableSort.column);
+    const direction = tableSort.descending ? 'descending' : 'ascending';
+    columns.forEach((column, index) =>
+      headings[index].setAttribute('aria-sort', column === sorted ? direction : 'none'));
+    const runs = sorted ? order(sorted, tableSort.descending) : rows.keys();
+    body.append(...[...runs].map((run) => rows[run]));
   }
 
-  body.append(...rows);
+  sort();
   const head = make('thead', {}, makeGroups(columns), make('tr', {}, ...headings));
+  const focused = [...table.querySelectorAll('thead button')].indexOf(document.activeElement);
   table.replaceChildren(head, body);
+  table.querySelectorAll('thead button')[focused]?.focus();
 }
 
 // The first click brings the best to the top.
