@@ -15,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kRefreshSeconds = 0.2;
+constexpr double kSearchSeconds = 1;  // for new runs: a directory may have many entries
 constexpr std::size_t kRunsMax = 64;  // a page of more is of no use to anybody
 constexpr std::size_t kReadMax = 16u
                                  << 20;  // of all records, in one refresh: some tenths of a second
@@ -79,7 +80,10 @@ void Watcher::name_runs() {
 
 void Watcher::refresh() {
   if (steady_now() - refreshed_at_ < kRefreshSeconds) return;
-  find_runs();
+  if (steady_now() - searched_at_ >= kSearchSeconds) {
+    find_runs();
+    searched_at_ = steady_now();
+  }
   const std::size_t bytes_max = kReadMax / std::max<std::size_t>(1, runs_.size());
   for (const auto& run : runs_) run->reader.read(bytes_max);
   name_runs();

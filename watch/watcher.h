@@ -53,7 +53,8 @@ class Watcher {
 
   std::mutex mutex_;
   std::vector<std::unique_ptr<Watched>> runs_;  // in the order in which they were found
-  double refreshed_at_ = -1e9;                  // seconds of a steady clock
+  double searched_at_ = -1e9;                   // seconds of a steady clock
+  double refreshed_at_ = -1e9;
   std::string made_version_;
   std::shared_ptr<const std::string> made_;
 };
