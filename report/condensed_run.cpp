@@ -134,6 +134,13 @@ std::vector<StepRecord> CondensedRun::steps() const {
   return steps;
 }
 
+std::vector<std::uint64_t> CondensedRun::counts() const {
+  std::vector<std::uint64_t> counts;
+  counts.reserve(groups_.size());
+  for (const Group& group : groups_) counts.push_back(group.steps);
+  return counts;
+}
+
 std::vector<KeptNotes> CondensedRun::notes() const {
   std::vector<KeptNotes> all;
   for (const Notes& notes : notes_) {

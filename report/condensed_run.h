@@ -26,6 +26,7 @@ class CondensedRun {
   const record::RunRecord& totals() const { return totals_; }
 
   std::vector<record::StepRecord> steps() const;
+  std::vector<std::uint64_t> counts() const;  // of steps that are added up in each of them
   std::vector<KeptNotes> notes() const;
   std::vector<NoteCounts> note_counts() const;
 

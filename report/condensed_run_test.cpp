@@ -1,8 +1,10 @@
 #include "report/condensed_run.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "gtest/gtest.h"
+#include "report/curves.h"
 #include "report/document.h"
 #include "report/note_test_support.h"
 
@@ -21,6 +23,7 @@ Run run_of(const CondensedRun& condensed) {
   return {.name = "a",
           .record = condensed.totals(),
           .steps = condensed.steps(),
+          .counts = condensed.counts(),
           .notes = condensed.notes()};
 }
 
@@ -56,6 +59,10 @@ TEST(CondensedRun, MillionsOfStepsAreFewGroupsWithTheSameTotals) {
 TEST(CondensedRun, PointsStandWhereTheirLastStepStood) {
   CondensedRun condensed;
   for (std::uint64_t i = 1; i <= 20'000; ++i) condensed.add(step_of(i, 1));
+  const auto counts = condensed.counts();
+  EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}), 20'000u);
+  const auto curve = curve_of(run_of(condensed), &record::Metrics::loss, 0.125);
+  EXPECT_DOUBLE_EQ(curve.back().spent.compute_seconds, 0.125 * 20'000);
   std::uint64_t bytes = 0;
   for (const auto& step : condensed.steps()) {
     bytes += step.traffic.bytes_sent;

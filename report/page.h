@@ -2,6 +2,7 @@
 // from the records alone.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -23,6 +24,7 @@ struct Run {
   std::string name = {};  // how the page calls it; the method, where there are several
   record::RunRecord record = {};
   std::vector<record::StepRecord> steps = {};
+  std::vector<std::uint64_t> counts = {};  // of steps that are added up in each of these; empty: one
   std::vector<KeptNotes> notes = {};  // a kind that is not here has its notes in the steps
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "gradwire/collective/host_groups.h"
 #include "gradwire/method/parsed_method.h"
 #include "gradwire/version.h"
 #include "launch/stop_request.h"
@@ -46,13 +47,14 @@ void record_start(const Report& report, const RunOptions& run, const std::string
 }
 
 // Rank 0 writes down a run that is finished.
-FinishedRun record_run(Trained trained, const RunOptions& run, const TrainOptions& options,
-                       const launch::Placement& placement) {
+FinishedRun record_run(Communicator& communicator, Trained trained, const RunOptions& run,
+                       const TrainOptions& options, const launch::Placement& placement) {
   RunResult& result = trained.result;
   record::Json configuration = run.configuration;
   configuration.update(trained.facts);
   configuration["topology"] = name(result.topology);
   configuration["transport"] = placement.transport->name;
+  if (HostGroups* const hosts = communicator.hosts()) configuration["hosts"] = hosts->text();
   configuration["resumed_from"] = result.resumed_from;
   add_links(options, configuration);
   FinishedRun finished{.directory = run.directory,
@@ -120,7 +122,9 @@ std::vector<FinishedRun> run_series(const Trainer& trainer, const TrainOptions& 
       }
       return false;
     }
-    if (is_first) runs.push_back(record_run(std::move(trained), run, options, placement));
+    if (is_first) {
+      runs.push_back(record_run(communicator, std::move(trained), run, options, placement));
+    }
     return true;
   };
 

@@ -179,7 +179,10 @@ record::RunRecord RunReader::record() const {
 }
 
 report::Run RunReader::run() const {
-  report::Run run{.record = record(), .steps = steps_.steps(), .notes = steps_.notes()};
+  report::Run run{.record = record(),
+                  .steps = steps_.steps(),
+                  .counts = steps_.counts(),
+                  .notes = steps_.notes()};
   run.record.views = Json::array();
   for (const record::ViewRecord& view : views_) run.record.views.push_back(to_json(view));
   return run;

@@ -3,6 +3,7 @@
 #include <httplib.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -78,8 +79,11 @@ class Server::Implementation {
       : watcher_(watcher), options_(options) {
     set_up();
     listen();
-    thread_ = std::thread([this] { server_.listen_after_bind(); });
-    while (!server_.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    thread_ = std::thread([this] {
+      server_.listen_after_bind();
+      has_ended_ = true;
+    });
+    wait_until_it_runs();
   }
 
   ~Implementation() {
@@ -92,6 +96,17 @@ class Server::Implementation {
 
  private:
   using Handled = httplib::Server::HandlerResponse;
+
+  void wait_until_it_runs() {
+    while (!server_.is_running()) {
+      if (has_ended_) {
+        thread_.join();
+        throw Error("cannot listen at " + in_url(options_.host) + ":" + std::to_string(port_) +
+                    ": the socket was closed at once");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
 
   void set_up() {
     server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
@@ -197,6 +212,7 @@ class Server::Implementation {
   const ServerOptions options_;
   httplib::Server server_;
   std::uint16_t port_ = 0;
+  std::atomic<bool> has_ended_ = false;
   std::thread thread_;
 };
 

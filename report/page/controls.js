@@ -1,23 +1,27 @@
 // All charts, with what they share: the axis, and which runs are shown.
 'use strict';
 
+const kFaded = 0.25;  // of curves while another row is pointed at
+
 // Several runs are compared by what they sent; one run is followed by its steps.
 function firstAxis(data) {
   const bytes = data.axes.findIndex(({name}) => name === 'MB sent');
   return data.runs.length > 1 && bytes >= 0 ? bytes : 0;
 }
 
-// What stays when a live page gets another document: the axis and the runs that were chosen.
+// What stays when a live page gets another document: the axis and the rows that were chosen.
 const chosenView = {axis: null, hidden: new Set(), logCharts: new Map()};
 
-// Charts that are there are given the new points, unless there are other runs, charts or axes.
+// Charts that are there are given the new points, unless there are other runs, charts, curves or
+// axes.
 let shownCharts = null;
 
 function showCharts(data) {
   const is = data.charts.length > 0 && data.axes.length > 0;
   byId('curves').hidden = !is;
   if (!is) return;
-  const kind = JSON.stringify([data.runs, data.axes, data.charts.map(({title}) => title)]);
+  const charts = data.charts.map((chart) => [chart.title, isSmoothed(chart)]);
+  const kind = JSON.stringify([data.runs, data.rows, data.row_of, data.axes, charts]);
   if (shownCharts?.kind === kind) {
     shownCharts.update(data);
   } else {
@@ -25,6 +29,7 @@ function showCharts(data) {
     shownCharts = makeCharts(data, kind);
   }
   byId('averaged').hidden = !data.charts.some((chart) => chart.averaged);
+  byId('smoothed').hidden = !data.charts.some(isSmoothed);
 }
 
 function makeCharts(data, kind) {
@@ -33,7 +38,7 @@ function makeCharts(data, kind) {
   const view = {
     axis,
     isLogX: data.axes[axis].log,
-    visible: data.runs.map((name) => !chosenView.hidden.has(name)),
+    visible: data.rows.map(({name}) => !chosenView.hidden.has(name)),
   };
   const charts = data.charts.map((chart) => makeCard(chart, (card) => draw(card)));
   byId('charts').replaceChildren(...charts.map((each) => each.card));
@@ -57,15 +62,29 @@ function makeCharts(data, kind) {
   });
   byId('legend').replaceChildren();
   makeLegend(data, view.visible, {
-    show(run, isVisible) {
-      view.visible[run] = isVisible;
-      chosenView.hidden[isVisible ? 'delete' : 'add'](data.runs[run]);
-      for (const {plot} of charts) plot.setSeries(run + 1, {show: isVisible});
+    show(row, isVisible) {
+      view.visible[row] = isVisible;
+      chosenView.hidden[isVisible ? 'delete' : 'add'](data.rows[row].name);
+      eachSeries(row, (plot, series) => plot.setSeries(series, {show: isVisible}));
     },
-    focus(run) {
-      for (const {plot} of charts) plot.setSeries(run === null ? null : run + 1, {focus: true});
+    focus(row) {
+      for (const {plot} of charts) {
+        plot.series.forEach((series) => { series.alpha = row === null ? 1 : kFaded; });
+      }
+      if (row !== null) eachSeries(row, (plot, series) => { plot.series[series].alpha = 1; });
+      for (const {plot} of charts) plot.redraw(false);
     },
   });
+
+  function eachSeries(row, act) {
+    for (const {chart, plot} of charts) {
+      data.row_of.forEach((other, run) => {
+        if (other !== row) return;
+        for (const series of seriesOf(chart, run)) act(plot, series);
+      });
+    }
+  }
+
   byId('curves').hidden = false;  // so that charts have a width
   drawAll();
   followWidths(charts);
@@ -170,15 +189,15 @@ function makeAxisSwitch(data, first, choose) {
 }
 
 function makeLegend(data, visible, {show, focus}) {
-  byId('legend').append(...data.runs.map((name, run) => {
-    const button = make('button', {type: 'button', 'aria-pressed': visible[run]},
-      swatch(runColour(run)), make('span', {class: 'legend-name'}, name));
+  byId('legend').append(...data.rows.map(({name}, row) => {
+    const button = make('button', {type: 'button', 'aria-pressed': visible[row]},
+      swatch(rowColour(row)), make('span', {class: 'legend-name'}, name));
     button.addEventListener('click', () => {
       const isVisible = !isPressed(button);
       button.setAttribute('aria-pressed', isVisible);
-      show(run, isVisible);
+      show(row, isVisible);
     });
-    button.addEventListener('mouseenter', () => focus(run));
+    button.addEventListener('mouseenter', () => focus(row));
     button.addEventListener('mouseleave', () => focus(null));
     return button;
   }));

@@ -7,14 +7,21 @@ function plural(count, word) {
 
 function makeHead(data) {
   byId('title').textContent = data.title;
-  byId('lead').textContent = data.runs.length === 1 ? data.runs[0]
-    : data.runs.length === 0 ? '' : `${plural(data.runs.length, 'run')} side by side`;
+  byId('lead').textContent = leadOf(data);
   byId('headline').textContent = data.headline;
   byId('headline').hidden = data.headline === '';
   document.title = `${data.title} · gradwire`;
   byId('configuration').hidden = data.facts.length === 0;
   byId('facts').replaceChildren(...data.facts.map(({name, value}) =>
     make('div', {}, make('dt', {}, name), make('dd', {}, value))));
+}
+
+function leadOf({runs, rows}) {
+  if (runs.length === 0) return '';
+  if (runs.length === 1) return runs[0];
+  if (rows.length === runs.length) return `${plural(runs.length, 'run')} side by side`;
+  return `${plural(rows.length, 'method')} side by side, ${plural(runs.length, 'run')} with ` +
+    'different seeds';
 }
 
 function makeThemeButton() {
@@ -40,17 +47,19 @@ function ifChanged(name, part, element, act) {
 }
 
 function showDocument(data) {
-  ifChanged('head', [data.title, data.headline, data.facts, data.runs], byId('facts'),
+  rowOfRun = data.row_of;
+  const runs = [data.runs, data.rows, data.row_of];
+  ifChanged('head', [data.title, data.headline, data.facts, runs], byId('facts'),
     () => makeHead(data));
-  ifChanged('table', [data.runs, data.columns], null, () => {
+  ifChanged('table', [runs, data.columns], null, () => {
     makeTable(byId('table'), data);
-    byId('sorting').hidden = data.runs.length === 1;
+    byId('sorting').hidden = data.rows.length === 1;
     byId('results').hidden = data.runs.length === 0;
   });
   showCharts(data);
-  ifChanged('bars', [data.runs, data.bars], byId('time'), () => makeBars(data));
-  ifChanged('members', [data.runs, data.members], byId('members'), () => makeMembers(data));
-  ifChanged('notes', [data.runs, data.notes], document.querySelector('.note-cards'),
+  ifChanged('bars', [runs, data.bars], byId('time'), () => makeBars(data));
+  ifChanged('members', [runs, data.members], byId('members'), () => makeMembers(data));
+  ifChanged('notes', [runs, data.notes], document.querySelector('.note-cards'),
     () => makeNotes(data));
 }
 
@@ -58,6 +67,7 @@ function makePage() {
   const data = JSON.parse(byId('document').textContent);
   makeThemeButton();
   byId('configuration').open = data.runs.length === 1 && !data.live;
+  byId('sorting').after(makeColumnSwitch(byId('table')));
   showDocument(data);
   return data;
 }
