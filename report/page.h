@@ -24,8 +24,8 @@ struct Run {
   std::string name = {};  // how the page calls it; the method, where there are several
   record::RunRecord record = {};
   std::vector<record::StepRecord> steps = {};
-  std::vector<std::uint64_t> counts = {};  // of steps that are added up in each of these; empty: one
-  std::vector<KeptNotes> notes = {};  // a kind that is not here has its notes in the steps
+  std::vector<std::uint64_t> counts = {};  // of steps added up in each of them; empty: one
+  std::vector<KeptNotes> notes = {};       // a kind that is not here has its notes in the steps
 };
 
 // The page as a text.

@@ -206,7 +206,9 @@ FinishedRun run_elastic(const TrainOptions& options, const std::string& method,
   write_start(directory,
               {.method = run.method,
                .parameters = learner.model().values().size(),
-               .configuration = configuration_of(run, task)},
+               .model_hash = {},
+               .configuration = configuration_of(run, task),
+               .version = {}},
               steps);
 
   group.description = to_bytes(run);

@@ -42,7 +42,9 @@ void record_start(const Report& report, const RunOptions& run, const std::string
               {.method = method,
                .workers = placement.size,
                .parameters = report.parameters,
-               .configuration = std::move(configuration)},
+               .model_hash = {},
+               .configuration = std::move(configuration),
+               .version = {}},
               run.steps);
 }
 

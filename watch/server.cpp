@@ -1,6 +1,5 @@
 #include "watch/server.h"
 
-#include <httplib.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -11,18 +10,15 @@
 
 #include "gradwire/core/error.h"
 #include "watch/access.h"
+#include "watch/bounded_server.h"
 #include "watch/prometheus.h"
 
 namespace gradwire::watch {
 namespace {
 
 constexpr std::size_t kThreads = 8;
-constexpr time_t kSecondsMax = 3;  // for a request to come, and for each read of it
 constexpr const char* kJson = "application/json";
 constexpr const char* kText = "text/plain; charset=utf-8";
-
-// One connection for each request: a browser that keeps some open must not keep others waiting.
-constexpr std::size_t kRequestsOfConnection = 1;
 
 // Without SO_REUSEPORT, which would let two servers share a port.
 void set_socket_options(int socket) {
@@ -111,10 +107,6 @@ class Server::Implementation {
   void set_up() {
     server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
     server_.set_socket_options(set_socket_options);
-    server_.set_keep_alive_max_count(kRequestsOfConnection);
-    server_.set_keep_alive_timeout(kSecondsMax);
-    server_.set_read_timeout(kSecondsMax);
-    server_.set_write_timeout(kSecondsMax);
     server_.set_payload_max_length(0);
     server_.set_default_headers(security_headers());
     server_.set_pre_routing_handler([this](const auto& request, auto& response) {
@@ -210,7 +202,7 @@ class Server::Implementation {
 
   Watcher& watcher_;
   const ServerOptions options_;
-  httplib::Server server_;
+  BoundedServer server_;
   std::uint16_t port_ = 0;
   std::atomic<bool> has_ended_ = false;
   std::thread thread_;

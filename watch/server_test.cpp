@@ -1,8 +1,12 @@
 // The server and its client over the loopback.
 #include "watch/server.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <httplib.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -169,6 +173,37 @@ TEST_F(ServerThreads, OtherMethodsAreRefused) {
   const auto put = httplib::Client("127.0.0.1", port).Put("/state");
   EXPECT_EQ(put->status, 405);
   EXPECT_EQ(put->get_header_value("Allow"), "GET, HEAD");
+}
+
+// Sends what it is told to, until the other side has had enough.
+std::size_t bytes_taken(std::uint16_t port, const std::string& start, const std::string& more) {
+  constexpr std::size_t kEnough = 64 << 20;
+  const int client = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  std::size_t sent = 0;
+  for (std::string_view text = start; sent < kEnough; text = more) {
+    const ssize_t count = send(client, text.data(), text.size(), MSG_NOSIGNAL);
+    if (count < 0) break;
+    sent += static_cast<std::size_t>(count);
+  }
+  close(client);
+  return sent;
+}
+
+TEST_F(ServerThreads, ARequestWithoutAnEndIsCutOff) {
+  start();
+  constexpr std::size_t kBuffersOfSockets = 16 << 20;
+  const std::string header = "A: " + std::string(1000, 'a') + "\r\n";
+  const std::uint16_t port = server->port();
+  EXPECT_LT(bytes_taken(port, "GET /", std::string(4000, 'a')), kBuffersOfSockets);
+  EXPECT_LT(bytes_taken(port, "GET /state HTTP/1.1\r\n", header), kBuffersOfSockets);
+  EXPECT_LT(bytes_taken(port, "GET /state HTTP/1.1\r\nA: ", std::string(4000, 'a')),
+            kBuffersOfSockets);
+  EXPECT_EQ(status("/state"), 200);
 }
 
 TEST_F(ServerThreads, ARangeBeyondTheEndIsNoHarm) {
