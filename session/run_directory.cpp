@@ -7,7 +7,9 @@
 
 #include "gradwire/core/usage_error.h"
 #include "gradwire/file/file_failure.h"
+#include "gradwire/version.h"
 #include "record/checkpoint_directory.h"
+#include "record/machine.h"
 #include "train/gradient_recorder.h"
 #include "train/model_files.h"
 
@@ -110,10 +112,19 @@ void prepare_directory(const std::filesystem::path& directory, const TrainOption
   remove_if_there(directory / record::kRunFile);
   if (resumed_from > 0) return;
   for (const char* name : {record::kCheckpoints, train::kModelFiles, train::kGradientFiles,
-                           record::kStepsFile, record::kViewsFile}) {
+                           record::kStepsFile, record::kViewsFile, record::kStartFile}) {
     remove_if_there(directory / name);
   }
   record::write_json_file(directory / kConfigurationFile, configuration);
+}
+
+void write_start(const std::filesystem::path& directory, record::RunRecord record,
+                 std::uint64_t steps_planned) {
+  record.is_finished = false;
+  record.version = GRADWIRE_VERSION;
+  record.machine = record::describe_machine();
+  record.configuration[record::kStepsPlanned] = steps_planned;
+  record::write_run(directory / record::kStartFile, record);
 }
 
 }  // namespace gradwire::session
