@@ -53,10 +53,14 @@ std::string way_text(const Candidate& candidate) {
 }
 
 // Methods without a memory need a small error: noise below the gradient if it is unbiased, or a
-// tenth of that if it has a bias. Others are not recommended, however fast they are.
-bool is_sound(const Candidate& candidate) {
+// tenth of that if it has a bias. An optimiser with second moments needs unbiased gradients, unless
+// workers take steps of their own. Others are not recommended, however fast they are.
+bool is_sound(const Candidate& candidate, bool has_moments) {
   const MethodSpeed& speed = candidate.speed;
-  return speed.has_memory || candidate.best().relative_error <= (speed.is_unbiased ? 1 : 0.1);
+  if (speed.owns_moments) return false;  // it saves nothing in its warm-up: Advice::later
+  const bool is_small = candidate.best().relative_error <= (speed.is_unbiased ? 1 : 0.1);
+  if (has_moments && speed.every == 1) return speed.is_unbiased && is_small;
+  return speed.has_memory || is_small;
 }
 
 class Words {
@@ -71,6 +75,7 @@ class Words {
     if (!advice_.compresses) return wrapped(refusal() + " " + reason());
     std::string text = wrapped(recommendation() + " " + reason());
     if (advice_.gentler) text += wrapped(gentler());
+    if (advice_.later) text += wrapped(later());
     return text;
   }
 
@@ -110,11 +115,12 @@ class Words {
   // Where the time goes without compression.
   std::string reason() const {
     const Prediction& exact = none_.best();
-    const double link = exact.bytes_sent / plan::payload_rate(context_.scenario.bits_per_second);
+    const double bytes = std::max(exact.bytes_sent, exact.server_bytes_sent);
+    const double link = bytes / plan::payload_rate(context_.scenario.bits_per_second);
     const double share = 100 * std::min(1.0, link / exact.exchange_seconds);
     std::string text = fmt::format(
-        "Without compression the exchange takes {}, {}% of it to get {} through a link of {}",
-        time_text(exact.exchange_seconds), console::fixed(share, 0), size_text(exact.bytes_sent),
+        "Without compression, the exchange takes {}, {}% of it to send {} over a link of {}",
+        time_text(exact.exchange_seconds), console::fixed(share, 0), size_text(bytes),
         rate_text(context_.scenario.bits_per_second));
     if (!exact.step_seconds) return text + ".";
     const double compute = *context_.scenario.compute_seconds;
@@ -133,6 +139,15 @@ class Words {
         "compression.",
         console::significant(chosen_.best().relative_error, 2), way_text(candidate),
         console::significant(candidate.best().relative_error, 2),
+        console::significant(none_.best().seconds() / candidate.best().seconds(), 3));
+  }
+
+  std::string later() const {
+    const Candidate& candidate = context_.candidates[*advice_.later];
+    return fmt::format(
+        "For fewer bytes: after a warm-up, {} takes {}, and is {} times as fast as without "
+        "compression.",
+        way_text(candidate), time_text(candidate.best().seconds()),
         console::significant(none_.best().seconds() / candidate.best().seconds(), 3));
   }
 
@@ -174,17 +189,40 @@ std::string rate_text(double bits_per_second) {
   return fmt::format("{} bit/s", console::significant(bits_per_second, 4));
 }
 
-Advice advise(const std::vector<Candidate>& candidates, std::size_t none) {
+namespace {
+
+// The fastest method that is an optimiser with second moments itself, if it is worthwhile.
+std::optional<std::size_t> later_than_warm_up(const std::vector<Candidate>& candidates,
+                                              std::size_t none, bool has_moments) {
+  const auto seconds = [&](std::size_t i) { return candidates[i].best().seconds(); };
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (!has_moments || !candidates[i].speed.owns_moments) continue;
+    if (seconds(none) < kWorthwhile * seconds(i)) continue;
+    if (!found || seconds(i) < seconds(*found)) found = i;
+  }
+  return found;
+}
+
+}  // namespace
+
+Advice advise(const std::vector<Candidate>& candidates, std::size_t none, bool has_moments) {
   const auto seconds = [&](std::size_t i) { return candidates[i].best().seconds(); };
   const auto error = [&](std::size_t i) { return candidates[i].best().relative_error; };
   // Of those that compress with an error of at most that.
   const auto fastest = [&](double error_max) {
-    std::optional<std::size_t> found;
+    std::vector<std::size_t> able;
+    double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (i == none || !is_sound(candidates[i]) || error(i) > error_max) continue;
-      if (!found || seconds(i) < seconds(*found)) found = i;
+      if (i == none || !is_sound(candidates[i], has_moments) || error(i) > error_max) continue;
+      able.push_back(i);
+      least = std::min(least, seconds(i));
     }
-    return found;
+    std::erase_if(able, [&](std::size_t i) { return seconds(i) > kAsFast * least; });
+    // Of those that are about as fast, fewer bytes: they are counted, and do not vary.
+    const auto fewest = std::ranges::min_element(
+        able, {}, [&](std::size_t i) { return candidates[i].best().bytes_sent; });
+    return fewest == able.end() ? std::nullopt : std::optional(*fewest);
   };
   // The same if it is worth it.
   const auto gentler_than = [&](std::size_t i) {
@@ -193,6 +231,7 @@ Advice advise(const std::vector<Candidate>& candidates, std::size_t none) {
   };
 
   Advice advice{.candidate = none, .runner_up = none, .runner_up_speedup = 0};
+  advice.later = later_than_warm_up(candidates, none, has_moments);
   const auto first = fastest(std::numeric_limits<double>::infinity());
   if (!first) return advice;
   advice.runner_up = *first;
@@ -238,15 +277,15 @@ std::string assumption_words(const WordsContext& context) {
   if (std::ranges::any_of(context.candidates,
                           [](const Candidate& each) { return each.speed.keeps_uploads; })) {
     text += wrapped(
-        "Methods that may repeat their last message are judged by steps in which all workers "
-        "speak, "
-        "without the second gradient that they compute.");
+        "Methods that skip uploads are judged by steps in which all workers send, without the "
+        "second gradient that they compute.");
   }
   text += wrapped(
       "The error is |C(v) - v| / |v| of one worker's gradient, with all roundings on its way. "
       "Those of different workers are independent where a codec is unbiased (u), and shrink in the "
       "mean, by up to the root of the number of workers where their gradients agree. A memory (m) "
-      "sends later what was left out. How training takes it, only training shows.");
+      "adds the unsent part to the next gradient. Only a training run shows the effect on the "
+      "loss.");
   return text;
 }
 

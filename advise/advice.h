@@ -25,13 +25,15 @@ struct Advice {
   bool compresses = false;
   std::size_t candidate = 0;                // the method to use
   std::optional<std::size_t> gentler = {};  // less error, and still worthwhile
+  std::optional<std::size_t> later = {};    // fewer bytes after a warm-up, for second moments
   double speedup = 1;                       // of that method, against the best without compression
   std::size_t runner_up = 0;                // the fastest that compresses
   double runner_up_speedup = 1;
 };
 
-// Of at least one candidate: `none` is the index of the one that does not compress.
-Advice advise(const std::vector<Candidate>& candidates, std::size_t none);
+// Of at least one candidate: `none` is the index of the one that does not compress. `has_moments`:
+// the optimiser divides by the squares of gradients, as Adam and AdamW do.
+Advice advise(const std::vector<Candidate>& candidates, std::size_t none, bool has_moments = false);
 
 // The advice for a single worker.
 std::string words_for_one_worker();

@@ -42,6 +42,12 @@ double Answer::speedup(const Prediction& prediction) const {
   return baseline().seconds() / prediction.seconds();
 }
 
+double Answer::noise() const {
+  double noise = 0;
+  for (const Candidate& candidate : candidates) noise = std::max(noise, candidate.speed.noise);
+  return noise;
+}
+
 std::string baseline_spec() { return make_plain_codec()->spec(); }
 
 Answer find_answer(const Question& question, const console::Console& console) {
@@ -76,7 +82,7 @@ Answer find_answer(const Question& question, const console::Console& console) {
     candidate.predictions =
         predict(candidate.speed, answer.candidates[answer.none].speed, answer.scenario);
   }
-  answer.advice = advise(answer.candidates, answer.none);
+  answer.advice = advise(answer.candidates, answer.none, question.has_moments);
   return answer;
 }
 

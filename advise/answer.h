@@ -24,6 +24,7 @@ struct Question {
   double latency_seconds = 0;
   std::optional<double> compute_seconds = {};  // of a step; nothing: not known
   std::vector<std::string> methods;  // the method without compression is added if it is missing
+  bool has_moments = false;          // of the optimiser, as Adam's and AdamW's squares of gradients
   ValueOptions values = {};
   std::size_t rounds = 5;
 };
@@ -42,6 +43,9 @@ struct Answer {
   WordsContext context() const;
   const Prediction& baseline() const;                  // none, on its fastest topology
   double speedup(const Prediction& prediction) const;  // against the baseline
+
+  // The largest MethodSpeed::noise.
+  double noise() const;
 };
 
 // The spec of the method without compression, with which all others are compared.

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
+#include <cmath>
 #include <cstddef>
 #include <exception>
 #include <mutex>
@@ -26,25 +28,61 @@ struct HostLoad {
   }
 };
 
-// Each thread calls `make()` for its work, a callable that returns the figures of one round. One
-// round warms up; then all threads begin each of `rounds` rounds at the same moment. Returns the
+// The median of the rounds' total times may be off by this share of it: its standard error, from
+// the median deviation. 0 for fewer than three rounds.
+template <class Figures>
+double noise_of(const std::vector<std::vector<Figures>>& rounds) {
+  constexpr std::size_t kRoundsMin = 3;
+  constexpr double kErrorOfMedian = 1.2533 * 1.4826;  // of normal noise, over the median deviation
+  if (rounds.size() < kRoundsMin) return 0;
+  std::vector<double> totals;
+  for (const auto& threads : rounds) {
+    totals.push_back(std::ranges::max(threads, {}, &Figures::total).total());
+  }
+  const double median = bench::median(totals);
+  if (!(median > 0)) return 0;
+  for (double& total : totals) total = std::abs(total - median);
+  return kErrorOfMedian * bench::median(totals) /
+         (median * std::sqrt(static_cast<double>(rounds.size())));
+}
+
+// Measurements may take so many times the rounds that were asked for.
+inline constexpr std::size_t kRoundsFactor = 8;
+
+// Each thread calls `make()` for its work, a callable that returns the figures of one round, with
+// their total(). One round warms up; then all threads begin each round at the same moment. There
+// are `rounds` of them, and more up to `rounds_max` until their median is known to 2%. Returns the
 // figures by round and thread. The first exception of a thread is thrown here when all have ended.
 template <class Make>
-auto run_at_once(std::size_t threads, std::size_t rounds, const Make& make) {
+auto run_at_once(std::size_t threads, std::size_t rounds, std::size_t rounds_max,
+                 const Make& make) {
+  constexpr double kStable = 0.02;
   using Figures = std::invoke_result_t<std::invoke_result_t<const Make&>&>;
-  std::vector<std::vector<Figures>> all(rounds, std::vector<Figures>(threads));
+  std::vector<std::vector<Figures>> all;
   std::barrier together(static_cast<std::ptrdiff_t>(threads));
+  std::atomic<bool> is_over = false;
   std::mutex mutex;
   std::exception_ptr failure;
+  const auto begin_round = [&] {  // by the first thread, while the others wait
+    if (all.size() >= rounds && (all.size() >= rounds_max || noise_of(all) <= kStable)) {
+      is_over = true;
+    } else {
+      all.emplace_back(threads);
+    }
+  };
   const auto run = [&](std::size_t thread) {
     try {
       auto work = make();
       work();
-      for (std::size_t round = 0; round < rounds; ++round) {
+      while (true) {
+        if (thread == 0) begin_round();
         together.arrive_and_wait();
-        all[round][thread] = work();
+        if (is_over) break;
+        all.back()[thread] = work();
+        together.arrive_and_wait();
       }
     } catch (...) {
+      is_over = true;
       const std::scoped_lock lock(mutex);
       if (!failure) failure = std::current_exception();
     }

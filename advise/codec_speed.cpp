@@ -26,6 +26,8 @@ struct Lap {
   double encode = 0;
   double decode = 0;
   double decode_add = 0;
+
+  double total() const { return measure + encode + decode + decode_add; }
 };
 
 // One worker's codec at work. Nothing in it grows while a clock runs.
@@ -137,7 +139,7 @@ class CodecWork {
 CodecSpeed measure_codec(const Codec& codec, const std::vector<MethodTensor>& tensors,
                          std::span<const float> values, const HostLoad& load, std::size_t rounds) {
   GW_CHECK(!values.empty());
-  const auto laps = run_at_once(load.at_once(), rounds, [&] {
+  const auto laps = run_at_once(load.at_once(), rounds, kRoundsFactor * rounds, [&] {
     return [work = std::make_unique<CodecWork>(codec, tensors, values)] { return work->lap(); };
   });
   const auto elements = static_cast<double>(values.size());

@@ -21,6 +21,8 @@ constexpr std::size_t kLazyRoundsMax = 8;
 struct Lap {
   double encode = 0;
   double decode = 0;
+
+  double total() const { return encode + decode; }
 };
 
 // A worker that is alone with its method.
@@ -118,6 +120,7 @@ class MethodMeasurement {
   void note_traits() {
     speed_.needs_whole_gradient = method_.traits.needs_whole_gradient;
     speed_.has_memory = method_.traits.has_memory;
+    speed_.owns_moments = method_.traits.owns_moments;
     speed_.keeps_uploads = method_.traits.reuses_uploads;
     speed_.factor_rank = method_.factor_rank;
   }
@@ -160,6 +163,7 @@ class MethodMeasurement {
   Lap measure_on(Topology topology) {
     // One worker alone finds what is no matter of time.
     std::size_t rounds = options_.rounds;
+    std::size_t rounds_max = kRoundsFactor * rounds;
     {
       MethodWork work(method_, topology, tensors_, values_);
       work.settle();
@@ -169,13 +173,17 @@ class MethodMeasurement {
       // The way up is alone only there; elsewhere the error holds that of the way down, too.
       const bool is_alone = !traits_of(topology).has_downlink || !up_;
       if (is_alone) speed_.up_error = bench::relative_error(work.output(), values_);
-      if (speed_.keeps_uploads) rounds = std::min(rounds, kLazyRoundsMax);
+      if (speed_.keeps_uploads) {
+        rounds = std::min(rounds, kLazyRoundsMax);
+        rounds_max = kLazyRoundsMax;
+      }
     }
-    const auto laps = run_at_once(options_.load.at_once(), rounds, [&] {
+    const auto laps = run_at_once(options_.load.at_once(), rounds, rounds_max, [&] {
       auto work = std::make_unique<MethodWork>(method_, topology, tensors_, values_);
       work->settle();
       return [work = std::move(work)] { return work->lap(); };
     });
+    speed_.noise = std::max(speed_.noise, noise_of(laps));
     const auto elements = static_cast<double>(values_.size());
     return {.encode = slowest(laps, &Lap::encode) / elements,
             .decode = slowest(laps, &Lap::decode) / elements};

@@ -32,6 +32,7 @@ struct MethodSpeed {
   std::optional<CodecSpeed> codec;        // of the uplink; empty if tensors have different codecs
   std::vector<TopologySpeed> topologies;  // those that it runs on, in the order of the table
   bool has_memory = false;
+  bool owns_moments = false;  // it is an optimiser with second moments itself
   bool needs_whole_gradient = false;
   std::uint64_t every = 1;     // steps between two exchanges
   bool keeps_uploads = false;  // a worker may skip an upload, and its last message counts again
@@ -47,11 +48,13 @@ struct MethodSpeed {
   // computations before, between and after do not overlap with the exchanges.
   std::optional<std::size_t> factor_rank;
   double factor_seconds = 0;  // for each element of the gradient
+
+  double noise = 0;  // of the measured times: the relative error of their median, the largest one
 };
 
 struct SpeedOptions {
   HostLoad load;
-  std::size_t rounds = 5;
+  std::size_t rounds = 5;  // at least; more until times are stable (at_once.h)
 };
 
 // Throws SpecError, and Error for a method that cannot work on these values.

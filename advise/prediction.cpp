@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "gradwire/collective/layout.h"
 #include "gradwire/core/check.h"
@@ -41,7 +42,7 @@ class Predictor {
       for (const std::size_t elements : {left, right}) {
         const auto exchange = plan_exchange(none_, exact, elements);
         prediction.exchange_seconds += plan::exchange_seconds(exchange, network_);
-        prediction.bytes_sent += plan::bytes_sent(exchange);
+        add_bytes(prediction, exchange, 1);
       }
       // Nothing is sent meanwhile, so that a worker's two threads do not get in each other's way.
       const double turns = std::max(1.0, 1 / scenario_.cores_per_worker);
@@ -50,7 +51,7 @@ class Predictor {
     } else {
       const auto exchange = plan_exchange(method_, speed, scenario_.elements());
       prediction.exchange_seconds = plan::exchange_seconds(exchange, network_);
-      prediction.bytes_sent = plan::bytes_sent(exchange);
+      add_bytes(prediction, exchange, 1);
     }
     if (method_.every > 1) {
       spread(prediction);
@@ -95,10 +96,19 @@ class Predictor {
     return {left, right};
   }
 
+  static void add_bytes(Prediction& prediction, const plan::PlannedExchange& exchange,
+                        std::size_t times) {
+    const auto count = static_cast<double>(times);
+    prediction.bytes_sent += count * plan::worker_bytes_sent(exchange);
+    if (!traits_of(exchange.topology).has_server) return;
+    prediction.server_bytes_sent += count * plan::bytes_sent(exchange);
+  }
+
   // Over the steps of a round. Nothing is computed during the exchange.
   void spread(Prediction& prediction) const {
     prediction.exchange_seconds /= static_cast<double>(method_.every);
     prediction.bytes_sent /= static_cast<double>(method_.every);
+    prediction.server_bytes_sent /= static_cast<double>(method_.every);
     if (!scenario_.compute_seconds) return;
     prediction.step_seconds = *scenario_.compute_seconds + prediction.exchange_seconds;
   }
@@ -112,7 +122,8 @@ class Predictor {
       const auto exchange = plan_exchange(method_, speed, scenario_.elements() / groups);
       each = plan::exchange_seconds(exchange, network_);
       prediction.exchange_seconds = static_cast<double>(groups) * each;
-      prediction.bytes_sent = static_cast<double>(groups) * plan::bytes_sent(exchange);
+      prediction.bytes_sent = prediction.server_bytes_sent = 0;
+      add_bytes(prediction, exchange, groups);
     }
     prediction.step_seconds = plan::step_seconds(*scenario_.compute_seconds, each, groups);
   }
@@ -139,16 +150,22 @@ class Predictor {
 };
 
 // A ring that rounds at every hop may be fast, and its mean mostly noise: one with much more error
-// than on another topology is not the best one.
+// than on another topology is not the best one. Of those that are about as fast as the fastest, the
+// first one: clocks are not exact, and the same question should get the same answer.
 std::size_t fastest(const std::vector<Prediction>& topologies) {
   constexpr double kErrorMax = 1.5;  // times the least: two roundings, but not three
   const double least = std::ranges::min(topologies, {}, &Prediction::relative_error).relative_error;
-  std::size_t best = topologies.size();
-  for (std::size_t i = 0; i < topologies.size(); ++i) {
-    if (topologies[i].relative_error > kErrorMax * least) continue;
-    if (best == topologies.size() || topologies[i].seconds() < topologies[best].seconds()) best = i;
+  const auto is_exact = [&](const Prediction& each) {
+    return each.relative_error <= kErrorMax * least;
+  };
+  double seconds = std::numeric_limits<double>::infinity();
+  for (const Prediction& each : topologies) {
+    if (is_exact(each)) seconds = std::min(seconds, each.seconds());
   }
-  return best;
+  const auto found = std::ranges::find_if(topologies, [&](const Prediction& each) {
+    return is_exact(each) && each.seconds() <= kAsFast * seconds;
+  });
+  return static_cast<std::size_t>(found - topologies.begin());
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ struct Prediction {
   double exchange_seconds = 0;  // of all tensors; within a step, group by group; the mean over the
                                 // steps where some have none
   std::optional<double> step_seconds = {};  // overlap with the backward pass included
-  double bytes_sent = 0;                    // by the worker that sends most
+  double bytes_sent = 0;                    // by a worker
+  double server_bytes_sent = 0;             // by the server, on topologies with one
   double relative_error = 0;  // of one worker's gradient, after all roundings on its way
 
   // Methods are compared by this.
@@ -44,6 +45,9 @@ struct MethodPredictions {
   std::vector<Prediction> topologies;  // those that the method runs on
   std::size_t best = 0;                // the fastest of those that are about as exact as any
 };
+
+// Predictions that differ by less are about equally fast: clocks are not exact.
+inline constexpr double kAsFast = 1.05;
 
 // `none` is the speed of exact means, such as those of powersgd's factors.
 MethodPredictions predict(const MethodSpeed& method, const MethodSpeed& none,

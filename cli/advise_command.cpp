@@ -11,6 +11,7 @@
 #include <ostream>
 
 #include "advise/answer.h"
+#include "advise/recommended.h"
 #include "advise/sample.h"
 #include "cli/advise_options.h"
 #include "cli/commands.h"
@@ -22,6 +23,7 @@
 #include "gradwire/core/machine_threads.h"
 #include "gradwire/core/usage_error.h"
 #include "gradwire/method/parsed_method.h"
+#include "train/optimiser.h"
 
 namespace gradwire::cli {
 namespace {
@@ -41,20 +43,24 @@ struct AdviseOptions {
   double latency_ms = 0.1;
   std::optional<double> compute_ms;
   std::size_t host_workers = 1;
-  std::vector<std::string> methods = {"none",
-                                      "fp16",
-                                      "qsgd(bits=8)",
-                                      "qsgd(bits=4)",
-                                      "natural",
-                                      "natural | entropy",
-                                      "ef(sign)",
-                                      "ef(topk(1%) | natural)",
-                                      "powersgd(rank=4)"};
+  std::string optimiser = "sgd";
+  std::vector<std::string> methods = {};  // empty: contenders()
   advise::ValueOptions values;
   std::size_t rounds = 5;
   bool all = false;
   bool json = false;
 };
+
+// Methods that differ much, and those that the documents recommend.
+std::vector<std::string> contenders(bool has_moments) {
+  std::vector<std::string> specs = {"none",    "fp16",     "qsgd(bits=8)",    "qsgd(bits=4)",
+                                    "natural", "ef(sign)", "powersgd(rank=4)"};
+  for (const advise::Recommended& each : advise::recommended()) {
+    specs.emplace_back(each.method);
+    if (has_moments && *each.fewer_bytes != '\0') specs.emplace_back(each.fewer_bytes);
+  }
+  return specs;
+}
 
 std::vector<MethodTensor> make_tensors(const AdviseOptions& options) {
   if (!options.model.empty()) {
@@ -76,19 +82,23 @@ void check_options(const AdviseOptions& options) {
                                  options.host_workers, options.workers));
   }
   parse_bandwidth(options.bandwidth);
+  train::parse_optimiser(options.optimiser);
   for (const std::string& method : options.methods) parse_method(method);
   if (!options.model.empty()) advise::check_network(options.model);
 }
 
 advise::Question make_question(const AdviseOptions& options) {
-  advise::Question question{.tensors = make_tensors(options),
-                            .workers = options.workers,
-                            .host_workers = options.host_workers,
-                            .bits_per_second = parse_bandwidth(options.bandwidth),
-                            .latency_seconds = 1e-3 * options.latency_ms,
-                            .methods = options.methods,
-                            .values = options.values,
-                            .rounds = options.rounds};
+  const bool has_moments = train::parse_optimiser(options.optimiser).has_moments();
+  advise::Question question{
+      .tensors = make_tensors(options),
+      .workers = options.workers,
+      .host_workers = options.host_workers,
+      .bits_per_second = parse_bandwidth(options.bandwidth),
+      .latency_seconds = 1e-3 * options.latency_ms,
+      .methods = options.methods.empty() ? contenders(has_moments) : options.methods,
+      .has_moments = has_moments,
+      .values = options.values,
+      .rounds = options.rounds};
   if (options.compute_ms) question.compute_seconds = 1e-3 * *options.compute_ms;
   return question;
 }
@@ -102,13 +112,16 @@ Json to_json(const advise::Candidate& candidate, const advise::Answer& answer) {
   Json topologies = Json::array();
   for (std::size_t i = 0; i < candidate.predictions.topologies.size(); ++i) {
     const advise::Prediction& prediction = candidate.predictions.topologies[i];
-    topologies.push_back({{"topology", name(prediction.topology)},
-                          {"step_ms", milliseconds_or_null(prediction.step_seconds)},
-                          {"exchange_ms", 1e3 * prediction.exchange_seconds},
-                          {"speedup", answer.speedup(prediction)},
-                          {"bytes_sent_per_worker", prediction.bytes_sent},
-                          {"relative_error", prediction.relative_error},
-                          {"is_best", i == candidate.predictions.best}});
+    topologies.push_back(
+        {{"topology", name(prediction.topology)},
+         {"step_ms", milliseconds_or_null(prediction.step_seconds)},
+         {"exchange_ms", 1e3 * prediction.exchange_seconds},
+         {"speedup", answer.speedup(prediction)},
+         {"bytes_sent_per_worker", prediction.bytes_sent},
+         {"bytes_sent_by_server",
+          prediction.server_bytes_sent > 0 ? Json(prediction.server_bytes_sent) : Json()},
+         {"relative_error", prediction.relative_error},
+         {"is_best", i == candidate.predictions.best}});
   }
   Json codec;
   if (speed.codec) {
@@ -137,13 +150,19 @@ Json to_json(const advise::Answer& answer, const AdviseOptions& options) {
                    {"socket_byte_ns", 1e9 * scenario.socket_byte_seconds},
                    {"input", answer.source},
                    {"elements_measured", answer.elements_measured},
+                   {"optimiser", options.optimiser},
+                   {"noise", answer.noise()},
                    {"groups", scenario.groups()},
                    {"baseline", Json()},
                    {"methods", Json::array()}};
   if (answer.candidates.empty()) {
-    document["advice"] = {{"compress", false},  {"method", advise::baseline_spec()},
-                          {"topology", Json()}, {"speedup", 1},
-                          {"gentler", Json()},  {"text", advise::words_for_one_worker()}};
+    document["advice"] = {{"compress", false},
+                          {"method", advise::baseline_spec()},
+                          {"topology", Json()},
+                          {"speedup", 1},
+                          {"gentler", Json()},
+                          {"later", Json()},
+                          {"text", advise::words_for_one_worker()}};
     return document;
   }
   document["baseline"] = {{"method", advise::baseline_spec()},
@@ -154,14 +173,16 @@ Json to_json(const advise::Answer& answer, const AdviseOptions& options) {
     document["methods"].push_back(to_json(candidate, answer));
   }
   const advise::Candidate& chosen = answer.candidates[answer.advice.candidate];
-  const auto gentler = answer.advice.gentler;
-  document["advice"] = {
-      {"compress", answer.advice.compresses},
-      {"method", chosen.speed.method},
-      {"topology", name(chosen.best().topology)},
-      {"speedup", answer.speedup(chosen.best())},
-      {"gentler", gentler ? Json(answer.candidates[*gentler].speed.method) : Json()},
-      {"text", advise::advice_words(answer.advice, answer.context())}};
+  const auto method_of = [&](std::optional<std::size_t> candidate) {
+    return candidate ? Json(answer.candidates[*candidate].speed.method) : Json();
+  };
+  document["advice"] = {{"compress", answer.advice.compresses},
+                        {"method", chosen.speed.method},
+                        {"topology", name(chosen.best().topology)},
+                        {"speedup", answer.speedup(chosen.best())},
+                        {"gentler", method_of(answer.advice.gentler)},
+                        {"later", method_of(answer.advice.later)},
+                        {"text", advise::advice_words(answer.advice, answer.context())}};
   return document;
 }
 
@@ -197,12 +218,16 @@ void print_table(const advise::Answer& answer, bool all, const console::Console&
       {.heading = "topology", .align = console::Table::Align::left},
       {.heading = "exchange\nms"},
       {.heading = "speed-up"},
-      {.heading = "MB sent\nat most"},
+      {.heading = "MB sent\nper worker"},
       {.heading = "error   "}};
   const bool has_steps = answer.scenario.compute_seconds.has_value();
+  const std::vector<Way> ways = ways_of(answer, all);
+  const bool has_server = std::ranges::any_of(
+      ways, [](const Way& way) { return way.prediction->server_bytes_sent > 0; });
+  if (has_server) columns.insert(columns.end() - 1, {.heading = "MB sent\nby server"});
   if (has_steps) columns.insert(columns.begin() + 2, {.heading = "step\nms"});
   console::Table table(columns);
-  for (const Way& way : ways_of(answer, all)) {
+  for (const Way& way : ways) {
     const advise::Prediction& prediction = *way.prediction;
     std::vector<std::string> cells = {way.candidate->speed.method,
                                       name(prediction.topology),
@@ -210,6 +235,10 @@ void print_table(const advise::Answer& answer, bool all, const console::Console&
                                       console::fixed(answer.speedup(prediction), 2),
                                       console::fixed(1e-6 * prediction.bytes_sent, 3),
                                       error_text(way.candidate->speed, prediction)};
+    if (has_server) {
+      const double bytes = prediction.server_bytes_sent;
+      cells.insert(cells.end() - 1, bytes > 0 ? console::fixed(1e-6 * bytes, 3) : "");
+    }
     if (has_steps) cells.insert(cells.begin() + 2, console::fixed(1e3 * prediction.seconds(), 1));
     table.add_row(std::move(cells));
   }
@@ -222,21 +251,35 @@ std::string command_of(const advise::Answer& answer, const AdviseOptions& option
   std::string command = "gradwire train";
   if (!options.model.empty()) command += " --model " + console::shell_word(options.model);
   if (!options.data.empty()) command += " --data " + console::shell_word(options.data);
+  if (options.optimiser != "sgd") {
+    command += " --optimiser " + console::shell_word(options.optimiser);
+  }
   return command + fmt::format(" --workers {} --topology {} --method {}", answer.scenario.workers,
                                name(chosen.best().topology),
                                console::shell_word(chosen.speed.method));
 }
 
 // Measured speeds are those of a busy machine then.
-void warn_if_busy(const console::Console& console) {
+bool warn_if_busy(const console::Console& console) {
   double load = 0;
   if (getloadavg(&load, 1) != 1 || load <= 0.5 + 0.25 * static_cast<double>(machine_threads())) {
-    return;
+    return false;
   }
   fmt::print(console.err,
              "gradwire: this machine is busy (load {:.1f} on {} cores), so the measured speeds are "
              "too low. Repeat this when it is quiet\n",
              load, machine_threads());
+  return true;
+}
+
+void warn_if_noisy(const advise::Answer& answer, const console::Console& console) {
+  constexpr double kNoise = 0.1;
+  if (answer.noise() <= kNoise) return;
+  fmt::print(
+      console.err,
+      "gradwire: the measured times vary by {:.0f}%, so another run may give another answer. "
+      "Stop other programs, or give --rounds 50\n",
+      100 * answer.noise());
 }
 
 void print_answer(const advise::Answer& answer, const AdviseOptions& options,
@@ -249,21 +292,21 @@ void print_answer(const advise::Answer& answer, const AdviseOptions& options,
   fmt::print(console.out, "{}\n  {}\n\n", advise::advice_words(answer.advice, context),
              command_of(answer, options));
   print_table(answer, options.all, console);
-  fmt::print(
-      console.out,
-      "{} parameters in {} tensor{}, {} workers. Speed-up: against none on its fastest\n"
-      "topology. MB sent: in one step, by the rank that sends most; with the topology server\n"
-      "that is the server. u: unbiased, m: with a memory.{}\n\n{}",
-      console::thousands(answer.scenario.elements()),
-      console::thousands(answer.scenario.tensors.size()),
-      answer.scenario.tensors.size() == 1 ? "" : "s", console::thousands(answer.scenario.workers),
-      options.all ? "" : " --all shows all topologies.", advise::assumption_words(context));
+  fmt::print(console.out,
+             "{} parameters in {} tensor{}, {} workers. Speed-up: against none on its fastest\n"
+             "topology. MB sent: in one step. u: unbiased, m: with a memory.{}\n\n{}",
+             console::thousands(answer.scenario.elements()),
+             console::thousands(answer.scenario.tensors.size()),
+             answer.scenario.tensors.size() == 1 ? "" : "s",
+             console::thousands(answer.scenario.workers),
+             options.all ? "" : " --all shows all topologies.", advise::assumption_words(context));
 }
 
 void run(const AdviseOptions& options, const console::Console& console) {
   check_options(options);
-  warn_if_busy(console);
+  const bool is_busy = warn_if_busy(console);
   const advise::Answer answer = advise::find_answer(make_question(options), console);
+  if (!is_busy) warn_if_noisy(answer, console);
   if (options.json) {
     console::print_json(to_json(answer, options), console);
   } else {
@@ -316,10 +359,15 @@ void add_place_options(CLI::App& app, AdviseOptions& options) {
 }
 
 void add_measurement_options(CLI::App& app, AdviseOptions& options) {
+  app.add_option("--optimiser,--optimizer", options.optimiser,
+                 "The optimiser, as for train: methods that do not suit adam and adamw are not "
+                 "recommended for them")
+      ->type_name("SPEC")
+      ->capture_default_str();
   app.add_option(
          "--methods", options.methods,
-         "A method to compare; repeat the option, or separate specs with ';' [none, and eight "
-         "different ones]")
+         "A method to compare; repeat the option, or separate specs with ';' [none, and some that "
+         "differ much]")
       ->allow_extra_args(false)
       ->delimiter(';')
       ->transform(trimmed())
@@ -332,7 +380,8 @@ void add_measurement_options(CLI::App& app, AdviseOptions& options) {
                  "Judge errors on your own gradients, from a .f32 or .npy file")
       ->excludes(generate)
       ->type_name("FILE");
-  add_count_option(app, "--rounds", options.rounds, 1'000, "Rounds, of which the median is taken");
+  add_count_option(app, "--rounds", options.rounds, 1'000,
+                   "Rounds, of which the median is taken; more until it is stable");
   app.add_flag("--all", options.all, "Show all topologies of each method, not only the fastest");
   add_json_option(app, options.json);
 }

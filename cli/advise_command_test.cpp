@@ -37,17 +37,18 @@ TEST(AdviseThreads, JsonHasThePlaceEveryMethodAndTheAdvice) {
       "1Gbit", "4", {"--json", "--methods", "natural", "--methods", "ef(topk(1%) | natural)"}));
   ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
   const Json document = outcome.json();
-  EXPECT_EQ(fields(document),
-            (Names{"model", "elements", "tensors", "workers", "bandwidth_bits_per_second",
-                   "latency_ms", "compute_ms", "host_workers", "cores", "socket_byte_ns", "input",
-                   "elements_measured", "groups", "baseline", "methods", "advice"}));
+  EXPECT_EQ(
+      fields(document),
+      (Names{"model", "elements", "tensors", "workers", "bandwidth_bits_per_second", "latency_ms",
+             "compute_ms", "host_workers", "cores", "socket_byte_ns", "input", "elements_measured",
+             "optimiser", "noise", "groups", "baseline", "methods", "advice"}));
   EXPECT_TRUE(document["model"].is_null());
   EXPECT_TRUE(document["compute_ms"].is_null());
   EXPECT_EQ(document["elements"], 20000);
   EXPECT_EQ(document["bandwidth_bits_per_second"], 1e9);
   EXPECT_EQ(fields(document["baseline"]), (Names{"method", "topology", "step_ms", "exchange_ms"}));
   EXPECT_EQ(fields(document["advice"]),
-            (Names{"compress", "method", "topology", "speedup", "gentler", "text"}));
+            (Names{"compress", "method", "topology", "speedup", "gentler", "later", "text"}));
 
   // What all are compared with is there although nobody asked for it.
   ASSERT_EQ(document["methods"].size(), 3u);
@@ -60,8 +61,9 @@ TEST(AdviseThreads, JsonHasThePlaceEveryMethodAndTheAdvice) {
               (Names{"measure_ns", "encode_ns", "decode_ns", "decode_add_ns", "bits_per_element"}));
     int best = 0;
     for (const Json& way : method["topologies"]) {
-      EXPECT_EQ(fields(way), (Names{"topology", "step_ms", "exchange_ms", "speedup",
-                                    "bytes_sent_per_worker", "relative_error", "is_best"}));
+      EXPECT_EQ(fields(way),
+                (Names{"topology", "step_ms", "exchange_ms", "speedup", "bytes_sent_per_worker",
+                       "bytes_sent_by_server", "relative_error", "is_best"}));
       EXPECT_TRUE(way["step_ms"].is_null());
       EXPECT_GT(way["exchange_ms"], 0.0);
       best += way["is_best"] == true ? 1 : 0;
@@ -103,6 +105,28 @@ TEST(AdviseThreads, BytesAndErrorsAreThoseOfTheCodec) {
   EXPECT_NEAR(qsgd["topologies"][0]["bytes_sent_per_worker"], 20'150.0, 1000);
   EXPECT_GT(qsgd["topologies"][0]["relative_error"], 0.001);
   EXPECT_LT(qsgd["topologies"][0]["relative_error"], 0.1);
+}
+
+TEST(AdviseThreads, AdamWGetsUnbiasedGradientsAndAWordOnFewerBytes) {
+  const Outcome outcome =
+      advise(on_link("1kbit", "4", {"--json", "--compute-ms", "10", "--optimizer", "adamw"}));
+  ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
+  const Json advice = outcome.json()["advice"];
+  EXPECT_EQ(advice["method"], "natural | entropy");
+  EXPECT_EQ(advice["later"], "adam(sign)");
+  EXPECT_TRUE(contains(advice["text"].get<std::string>(), "For fewer bytes: after a warm-up, "));
+}
+
+TEST(AdviseThreads, BytesOfAServerAndOfAWorkerAreApart) {
+  const Outcome outcome = advise(on_link("1Gbit", "5", {"--json", "--methods", "none"}));
+  ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
+  for (const Json& way : outcome.json()["methods"][0]["topologies"]) {
+    const bool has_server = way["topology"] == "server";
+    EXPECT_EQ(way["bytes_sent_by_server"].is_null(), !has_server);
+    if (!has_server) continue;
+    EXPECT_NEAR(way["bytes_sent_per_worker"], 80'000, 1000);
+    EXPECT_NEAR(way["bytes_sent_by_server"], 4 * 80'000, 4000);
+  }
 }
 
 // Whatever the processor: at 1 kbit/s bytes are all that counts.

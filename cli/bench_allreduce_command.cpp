@@ -243,6 +243,7 @@ void add_bench_allreduce_command(CLI::App& bench, const console::Console& consol
   auto command = std::make_shared<BenchAllreduceCommand>();
   add_work_options(*app, *command);
   add_worker_options(*app, command->workers);
+  add_levels_option(*app, command->workers);
   add_json_option(*app, command->json);
   app->footer(
       "Example:\n"

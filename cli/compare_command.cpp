@@ -14,11 +14,14 @@
 #include "cli/options.h"
 #include "cli/run_tables.h"
 #include "cli/train_options.h"
+#include "cli/train_warnings.h"
 #include "console/format.h"
 #include "console/json.h"
 #include "console/table.h"
 #include "gradwire/core/usage_error.h"
+#include "report/headline.h"
 #include "report/read_runs.h"
+#include "report/rows.h"
 #include "session/train_runs.h"
 
 namespace gradwire::cli {
@@ -53,12 +56,15 @@ std::vector<session::RunPlan> make_plans(const CompareCommand& command,
 
 Json to_json(std::span<const session::FinishedRun> runs) {
   Json list = Json::array();
-  for (const session::FinishedRun& run : runs) {
+  const std::vector<double> compute_seconds = shared_compute_seconds(runs);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const session::FinishedRun& run = runs[i];
     Json entry = {{"directory", run.directory.filename().string()},
                   {"compression_ratio", record::compression_ratio(run.record)}};
     for (const record::Bandwidth& link : record::kBandwidths) {
       entry["predicted_step_ms"][link.name] =
-          1e3 * record::predicted_step_seconds(run.record, link.bits_per_second);
+          1e3 *
+          record::predicted_step_seconds(run.record, link.bits_per_second, compute_seconds[i]);
     }
     const Json record = record::to_json(run.record);
     for (const auto& [field, value] : record.items()) entry[field] = value;
@@ -105,6 +111,16 @@ std::string seeds_table(const std::vector<std::string>& methods,
   return table.text(columns_max);
 }
 
+// The sentence at the head of the page, on a line of its own.
+std::string headline(std::span<const session::FinishedRun> runs) {
+  std::vector<report::Run> reported;
+  for (const session::FinishedRun& run : runs) {
+    reported.push_back({.name = run.record.method, .record = run.record});
+  }
+  const std::string sentence = report::headline_of(reported, report::rows_of(reported));
+  return sentence.empty() ? "" : sentence + "\n\n";
+}
+
 // All methods with one seed after the other.
 std::vector<session::FinishedRun> run_all(const CompareCommand& command,
                                           const std::filesystem::path& directory,
@@ -130,11 +146,12 @@ void run(const CompareCommand& command, const CLI::App& parsed, const console::C
   check_arguments(command.arguments, command.methods);
   const std::filesystem::path directory = session::output_directory(options, "compare");
   const launch::Placement placement = launch::find_placement(options.workers);
-  if (placement.reports()) {
-    for (const std::string& method : command.methods) warn_of_share(method, console);
-  }
+  if (placement.reports()) warn_of_training(options, command.methods, console);
   if (command.arguments.dry_run) {
-    return print_plans(make_plans(command, directory, options.seed), options, placement, console);
+    for (std::size_t i = 0; i < command.seeds; ++i) {
+      print_plans(make_plans(command, directory, options.seed + i), options, placement, console);
+    }
+    return;
   }
   if (std::filesystem::exists(directory / record::kRunFile)) {
     throw UsageError(directory.string() + " holds a single run: give another --out");
@@ -152,8 +169,9 @@ void run(const CompareCommand& command, const CLI::App& parsed, const console::C
       fmt::print(console.out, "Mean and standard deviation over {} seeds:\n{}\n", command.seeds,
                  seeds_table(command.methods, runs, console.columns));
     }
-    fmt::print(console.out, "{}\nThe runs are in {}\nThe page is {}\n",
-               runs_table(runs, console.columns), directory.string(), page.string());
+    fmt::print(console.out, "{}\n{}The runs are in {}\nThe page is {}\n",
+               runs_table(runs, console.columns), headline(runs), directory.string(),
+               page.string());
   }
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "gradwire/codec/spec.h"
 #include "gradwire/core/usage_error.h"
 
 namespace gradwire::cli {
@@ -33,9 +34,31 @@ std::string take_file(Arguments& arguments) {
   return "";
 }
 
-bool is_given(const Arguments& arguments, const std::string& option) {
+// The command of the arguments. Throws UsageError if there is none.
+const CLI::App& command_of(const Arguments& arguments, const CLI::App& program) {
+  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!arguments.empty() && command->get_name() == arguments.front()) return *command;
+  }
+  throw UsageError("--config follows a command, as in 'gradwire train --config run.toml'");
+}
+
+const CLI::Option& option_called(const std::string& name, const CLI::App& command,
+                                 const std::string& file) {
+  if (const CLI::Option* option = command.get_option_no_throw("--" + name)) return *option;
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& known : option->get_lnames()) names.push_back(known);
+  }
+  const auto nearest = nearest_name(name, names);
+  throw UsageError(fmt::format("--config {}: '{}' has no option '{}'{}", file, command.get_name(),
+                               name, nearest ? fmt::format("; did you mean '{}'?", *nearest) : ""));
+}
+
+// Under any of its names.
+bool is_given(const Arguments& arguments, const CLI::Option& option, const CLI::App& command) {
   return std::ranges::any_of(arguments, [&](const std::string& argument) {
-    return argument == option || argument.starts_with(option + '=');
+    return argument.starts_with("--") &&
+           command.get_option_no_throw(argument.substr(0, argument.find('='))) == &option;
   });
 }
 
@@ -52,9 +75,11 @@ std::vector<CLI::ConfigItem> read_items(const std::string& file) {
 
 }  // namespace
 
-std::vector<std::string> with_config_file(std::vector<std::string> arguments) {
+std::vector<std::string> with_config_file(std::vector<std::string> arguments,
+                                          const CLI::App& program) {
   const std::string file = take_file(arguments);
   if (file.empty()) return arguments;
+  const CLI::App& command = command_of(arguments, program);
   Arguments added;
   for (const CLI::ConfigItem& item : read_items(file)) {
     if (item.name == "++" || item.name == "--") continue;  // CLI11's marks of sections
@@ -70,8 +95,8 @@ std::vector<std::string> with_config_file(std::vector<std::string> arguments) {
                       "= \"cnn\"",
                       file, item.name));
     }
+    if (is_given(arguments, option_called(item.name, command, file), command)) continue;
     const std::string option = "--" + item.name;
-    if (is_given(arguments, option)) continue;
     for (const std::string& value : item.inputs) {
       if (value != "false") added.push_back(value == "true" ? option : option + '=' + value);
     }

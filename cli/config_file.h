@@ -5,9 +5,15 @@
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 namespace gradwire::cli {
 
-// Throws UsageError for a file that cannot be read or is no TOML.
-std::vector<std::string> with_config_file(std::vector<std::string> arguments);
+// The program has the commands and their options. Throws UsageError for a file that cannot be read,
+// is not TOML, or names an unknown option.
+std::vector<std::string> with_config_file(std::vector<std::string> arguments,
+                                          const CLI::App& program);
 
 }  // namespace gradwire::cli

@@ -286,7 +286,8 @@ void report(const Json& ranks, const DoctorCommand& command, const console::Cons
 
 // Over ssh, before any worker starts. Throws Error if a host cannot take part.
 void check_hosts(const launch::HostsOptions& options, const console::Console& console) {
-  fmt::print(console.err, "gradwire: asking {} hosts over ssh\n", options.hosts.size());
+  fmt::print(console.err, "gradwire: asking {} host{} over ssh\n", options.hosts.size(),
+             options.hosts.size() == 1 ? "" : "s");
   std::size_t failures = 0;
   for (const launch::HostAnswer& answer : launch::ask_hosts(options)) {
     std::string problem;

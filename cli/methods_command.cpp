@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "advise/recommended.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "console/json.h"
@@ -55,8 +56,8 @@ void print_table(const std::vector<MethodExample>& examples, const console::Cons
              "{}\n"
              "Memory is in floats for each parameter, on each of N ranks; 1/N is what owners hold "
              "where\nwhat goes down is rounded. Any codec of 'gradwire codecs' can stand in the "
-             "brackets, as\nfar as the method can use it.\n",
-             table.text(console.columns));
+             "brackets, as\nfar as the method can use it.\n\nOn a slow link: {}\n",
+             table.text(console.columns), advise::recommendation_text());
 }
 
 }  // namespace

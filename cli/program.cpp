@@ -96,10 +96,27 @@ std::string wrapped_help(const std::string& text, std::size_t columns_max) {
   return wrapped;
 }
 
+// "help bench codec" is "bench codec --help". Throws UsageError for an unknown command.
+void replace_help(std::vector<std::string>& arguments, const CLI::App& program) {
+  if (arguments.empty() || arguments.front() != "help") return;
+  arguments.erase(arguments.begin());
+  const CLI::App* command = &program;
+  for (const std::string& name : arguments) {
+    const std::vector<std::string> names = command_names(*command);
+    if (name.starts_with('-')) break;
+    if (std::ranges::find(names, name) == names.end()) {
+      throw UsageError(unknown_argument(*command, name));
+    }
+    command = command->get_subcommand(name);
+  }
+  arguments.push_back("--help");
+}
+
 // Parses, which also runs the command.
 int parse(CLI::App& program, std::vector<std::string> arguments, const console::Console& console) {
   try {
-    arguments = with_config_file(std::move(arguments));
+    replace_help(arguments, program);
+    arguments = with_config_file(std::move(arguments), program);
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     program.parse(std::move(arguments));
   } catch (const CLI::Success& help_or_version) {
@@ -130,15 +147,7 @@ int parse(CLI::App& program, std::vector<std::string> arguments, const console::
   return kDone;
 }
 
-// "help bench codec" is "bench codec --help".
-void replace_help(std::vector<std::string>& arguments) {
-  if (arguments.empty() || arguments.front() != "help") return;
-  arguments.erase(arguments.begin());
-  arguments.push_back("--help");
-}
-
 int run(std::vector<std::string> arguments, const console::Console& console) {
-  replace_help(arguments);
   CLI::App program("Gradients in fewer bytes, at the speed of memory.", "gradwire");
   program.set_version_flag("-V,--version", "gradwire " GRADWIRE_VERSION);
   program.footer(

@@ -149,7 +149,8 @@ TEST(Program, OptionsMayComeFromAFile) {
   EXPECT_FALSE(std::filesystem::exists(directory / "run"));
   expect_wrong_usage({"train", "--config", directory / "absent"}, "there is no such file");
   std::ofstream(path) << "modle = \"cnn\"\n";
-  expect_wrong_usage({"train", "--config", path}, "'--modle");
+  expect_wrong_usage({"train", "--config", path},
+                     "'train' has no option 'modle'; did you mean 'model'?");
 }
 
 TEST(Program, WholeShareAndTooManyThreadsAreWarnedOf) {

@@ -91,7 +91,7 @@ std::vector<std::string> byte_cells(const session::FinishedRun& run) {
               "%"};
 }
 
-std::vector<std::string> time_cells(const session::FinishedRun& run) {
+std::vector<std::string> time_cells(const session::FinishedRun& run, double compute_seconds) {
   const record::RunRecord& record = run.record;
   const auto steps = static_cast<double>(record.steps);
   std::vector<std::string> cells;
@@ -100,8 +100,8 @@ std::vector<std::string> time_cells(const session::FinishedRun& run) {
     cells.push_back(console::fixed(1e3 * seconds / steps, 2));
   }
   for (const record::Bandwidth& link : record::kBandwidths) {
-    cells.push_back(
-        console::fixed(1e3 * record::predicted_step_seconds(record, link.bits_per_second), 1));
+    cells.push_back(console::fixed(
+        1e3 * record::predicted_step_seconds(record, link.bits_per_second, compute_seconds), 1));
   }
   return cells;
 }
@@ -141,6 +141,12 @@ std::string steps_table(const session::FinishedRun& run, std::size_t columns_max
                          : convex_steps_table(run, columns_max);
 }
 
+std::vector<double> shared_compute_seconds(std::span<const session::FinishedRun> runs) {
+  std::vector<const record::RunRecord*> records;
+  for (const session::FinishedRun& run : runs) records.push_back(&run.record);
+  return record::compute_seconds_per_step(records);
+}
+
 bool is_finite(const record::Metrics& final) {
   return std::isfinite(or_nothing(final.test_loss ? final.test_loss : final.loss));
 }
@@ -156,6 +162,7 @@ std::string runs_table(std::span<const session::FinishedRun> runs, std::size_t c
   for (const record::Bandwidth& link : record::kBandwidths) {
     times.push_back(fmt::format("predicted:\n{}", link.name));
   }
+  const std::vector<double> compute_seconds = shared_compute_seconds(runs);
   return make_table(
              runs, results,
              [](const session::FinishedRun& run) {
@@ -164,7 +171,13 @@ std::string runs_table(std::span<const session::FinishedRun> runs, std::size_t c
                return cells;
              },
              columns_max) +
-         "\n" + make_table(runs, times, time_cells, columns_max);
+         "\n" +
+         make_table(
+             runs, times,
+             [&](const session::FinishedRun& run) {
+               return time_cells(run, compute_seconds[static_cast<std::size_t>(&run - &runs[0])]);
+             },
+             columns_max);
 }
 
 }  // namespace gradwire::cli

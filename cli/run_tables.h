@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "console/console.h"
 #include "launch/placement.h"
@@ -16,6 +17,9 @@ std::string steps_table(const session::FinishedRun& run, std::size_t columns_max
 
 // Whether the model that a run left can be told from one that diverged.
 bool is_finite(const record::Metrics& final);
+
+// Seconds that a step of each run computes, as predictions take it.
+std::vector<double> shared_compute_seconds(std::span<const session::FinishedRun> runs);
 
 // Runs side by side, a row for each: what they came to and sent, and then where the time went.
 std::string runs_table(std::span<const session::FinishedRun> runs, std::size_t columns_max);

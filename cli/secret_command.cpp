@@ -16,9 +16,9 @@ void add_secret_command(CLI::App& program, const console::Console& console) {
   auto* app = program.add_subcommand(
       "secret", "Make a secret, with which workers know and encrypt one another");
   auto path = std::make_shared<std::string>();
-  app->add_option("file", *path, "The new file; a file that exists is not replaced")
+  app->add_option("FILE", *path, "The new file; a file that exists is not replaced")
       ->required()
-      ->type_name("FILE");
+      ->type_name("");
   app->footer(
       "Example:\n"
       "  gradwire secret run.secret\n"

@@ -12,12 +12,12 @@
 #include "cli/options.h"
 #include "cli/run_tables.h"
 #include "cli/train_options.h"
+#include "cli/train_warnings.h"
 #include "console/format.h"
 #include "console/json.h"
 #include "gradwire/method/parsed_method.h"
 #include "record/step_log.h"
 #include "session/train_runs.h"
-#include "train/optimiser.h"
 
 namespace gradwire::cli {
 namespace {
@@ -90,17 +90,6 @@ void check_converged(const session::FinishedRun& run, const session::TrainOption
                   options.is_convex() ? "--step" : "--learning-rate", run.directory.string()));
 }
 
-// A method and an optimiser that may not get along.
-void warn_of_optimiser(const TrainCommand& command, const console::Console& console) {
-  const session::TrainOptions& options = command.arguments.options;
-  if (options.is_convex()) return;
-  const ParsedMethod method = parse_method(command.method);
-  const std::string warning =
-      train::optimiser_warning(method.traits, method.spec, method.up.get(),
-                               train::parse_optimiser(options.network.optimiser));
-  if (!warning.empty()) fmt::print(console.err, "gradwire: {}\n", warning);
-}
-
 void finish(const session::FinishedRun& done, const TrainCommand& command,
             const console::Console& console) {
   const std::filesystem::path page = session::write_page(done.directory);
@@ -124,13 +113,7 @@ void run(TrainCommand& command, const CLI::App& parsed, const console::Console& 
   const session::RunPlan plan{command.method, session::output_directory(options, command.method),
                               options.tensorboard};
   const launch::Placement placement = launch::find_placement(options.workers);
-  if (placement.reports()) {
-    warn_of_optimiser(command, console);
-    warn_of_share(command.method, console);
-    if (options.network.threads) {
-      warn_of_threads(*options.network.threads, "of each worker", console);
-    }
-  }
+  if (placement.reports()) warn_of_training(options, {command.method}, console);
   if (command.arguments.dry_run) return print_plans({&plan, 1}, options, placement, console);
   const auto runs =
       session::run_plans(options, {&plan, 1}, placement, given_arguments(parsed), console);

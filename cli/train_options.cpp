@@ -41,6 +41,7 @@ CLI::Validator at_least(double least) {
         double number = 0;
         const bool is_number = CLI::detail::lexical_cast(text, number);
         if (is_number && number >= least && number <= std::numeric_limits<double>::max()) return "";
+        if (least > 0) return fmt::format("expected a number above 0, not '{}'", text);
         return fmt::format("expected a number of at least {}, not '{}'", least, text);
       },
       "");
@@ -212,6 +213,7 @@ void add_train_options(CLI::App& app, TrainArguments& arguments) {
   add_network_options(app, arguments);
   add_convex_options(app, arguments);
   add_worker_options(app, arguments.options.workers);
+  add_levels_option(app, arguments.options.workers);
   add_record_options(app, arguments.options);
   app.add_flag("--dry-run", arguments.dry_run, "Check everything, say what would run, and stop");
   add_config_option(app);

@@ -27,6 +27,15 @@ std::string check_topology(const std::string& text) {
   return "";
 }
 
+std::string check_hosts(const std::string& text) {
+  try {
+    HostChoice::of_text(text);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 std::string check_transport(const std::string& name) {
   return launch::find_transport(name) != nullptr ? "" : launch::unknown_transport(name);
 }
@@ -102,6 +111,16 @@ void add_worker_options(CLI::App& app, launch::WorkerOptions& options) {
                  "workers]")
       ->transform(whole_number(1, kThreadsMax))
       ->type_name("N");
+}
+
+void add_levels_option(CLI::App& app, launch::WorkerOptions& options) {
+  app.add_option_function<std::string>(
+         "--hosts",
+         [&options](const std::string& text) { options.hosts = HostChoice::of_text(text); },
+         "Workers of one host first add up in shared memory, and hosts exchange the sums: auto "
+         "(where hosts have several workers), off, or the number of hosts [auto]")
+      ->check(check_hosts)
+      ->type_name("HOSTS");
 }
 
 }  // namespace gradwire::cli

@@ -10,5 +10,7 @@ class App;
 namespace gradwire::cli {
 
 void add_worker_options(CLI::App& app, launch::WorkerOptions& options);
+// --hosts, of commands that run methods.
+void add_levels_option(CLI::App& app, launch::WorkerOptions& options);
 
 }  // namespace gradwire::cli

@@ -28,7 +28,7 @@ void map_labels_to_classes(Dataset& data, const std::vector<double>& classes,
     const auto place = std::ranges::lower_bound(classes, label);
     if (place == classes.end() || *place != label) {
       throw Error(name + ": row " + std::to_string(row) + " of the test part has label " +
-                  format_number(label) + ", and there is none such to train on");
+                  format_number(label) + ", which no training sample has");
     }
     label = static_cast<double>(place - classes.begin());
   }

@@ -61,7 +61,7 @@ TEST_F(Features, ALabelThatIsHeldOutIsStillAClass) {
 
 TEST_F(Features, ALabelOnlyOfTheTestFileIsRefused) {
   EXPECT_EQ(message_of<Error>([&] { open("1 1:1\n2 1:1\n", "1 1:1\n3.5 1:1\n"); }),
-            "rows: row 1 of the test part has label 3.5, and there is none such to train on");
+            "rows: row 1 of the test part has label 3.5, which no training sample has");
 }
 
 TEST_F(Features, TooManyFeaturesOrClassesAreRefused) {

@@ -9,6 +9,7 @@
 #include "data/text_source.h"
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/error.h"
+#include "gradwire/core/usage_error.h"
 #include "gradwire/file/file_failure.h"
 
 namespace gradwire::data {
@@ -72,8 +73,8 @@ constexpr Named kNamed[] = {
     list += (list.empty() ? "" : ", ") + names.back();
   }
   const auto nearest = nearest_name(what, names);
-  throw Error("there is no data called '" + what + "', and no file or directory either; " +
-              (nearest ? "did you mean '" + *nearest + "'? " : "") + "there are " + list);
+  throw UsageError("there is no data called '" + what + "', and no file or directory either; " +
+                   (nearest ? "did you mean '" + *nearest + "'?" : "known names are " + list));
 }
 
 }  // namespace

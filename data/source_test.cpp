@@ -93,9 +93,9 @@ TEST(Source, AdultHasItsOwnTestFile) {
 TEST(Source, AnUnknownNameListsAllAndSuggestsTheNearest) {
   EXPECT_EQ(message_of<Error>([] { open_source("fashionmnist", {}); }),
             "there is no data called 'fashionmnist', and no file or directory either; did you mean "
-            "'fashion-mnist'? there are fashion-mnist, mnist, cifar10, generated, generated-text");
+            "'fashion-mnist'?");
   EXPECT_EQ(message_of<Error>([] { open_source("some/file", {}); }),
-            "there is no data called 'some/file', and no file or directory either; there are "
+            "there is no data called 'some/file', and no file or directory either; known names are "
             "fashion-mnist, mnist, cifar10, generated, generated-text");
 }
 

@@ -128,7 +128,7 @@ Split parse_split(std::string_view text) {
     const auto nearest = nearest_name(stage.name, {"iid", "label", "dirichlet"});
     reader.fail("there is no split called '" + stage.name + "'" +
                 (nearest ? "; did you mean '" + *nearest + "'?"
-                         : "; there are iid, label and dirichlet(a)"));
+                         : "; known are iid, label and dirichlet(a)"));
   }
   reader.finish();
   return split;

@@ -43,7 +43,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--listen", default="127.0.0.1:0", help="HOST:PORT of this process")
     parser.add_argument("--join", help="HOST:PORT of members, separated by commas")
-    parser.add_argument("--secret", help="file, made with: gradwire secret new FILE")
+    parser.add_argument("--secret", help="file, made with: gradwire secret FILE")
     parser.add_argument("--spec", default="ef(topk(10%) | natural)")
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--evaluate-every", type=int, default=100)
@@ -92,6 +92,7 @@ def main():
             )
             continue
         if run.samples:
+            model.train(len(run.samples) > 1)  # BatchNorm cannot learn from one sample
             loss_of(model(inputs[run.samples]), labels[run.samples]).backward()
         time.sleep(options.slow)
         run.step(is_last=run.step_number >= options.steps)

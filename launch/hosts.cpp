@@ -149,7 +149,8 @@ std::vector<std::string> parse_hosts(std::string_view list) {
   while (true) {
     const std::size_t comma = list.find(',');
     std::string host(list.substr(0, comma));
-    if (host.empty() || host.starts_with('-') || host.find(' ') != std::string::npos) {
+    if (host.empty() || host.starts_with('-') || host.find(' ') != std::string::npos ||
+        host.ends_with('@')) {
       throw UsageError(
           fmt::format("'{}' is not the name of a host: give names as in "
                       "host1,host2,host3",

@@ -132,9 +132,24 @@ void add_slurm_meeting(const Environment& environment, Placement& placement) {
   placement.run_key = fingerprint("slurm job " + job) | 1;  // not 0
 }
 
+// In the script of sbatch and the shell of salloc there is no task. All workers may run there, if
+// that is what was asked for.
+void refuse_without_srun(const WorkersAsked& asked, const Environment& environment) {
+  if (asked.transport != nullptr || asked.workers) return;
+  if (!text_of(environment, "SLURM_JOB_ID") || slurm_step(environment)) return;
+  const auto tasks = text_of(environment, "SLURM_NTASKS");
+  const auto count = tasks ? whole_number(*tasks) : std::nullopt;
+  if (!count || *count < 2) return;
+  throw UsageError(fmt::format(
+      "this Slurm job has {} tasks, and srun did not start this command: write 'srun gradwire "
+      "...' to run one worker in each task, or add --transport {} to run all workers here",
+      *count, default_transport(WorkerKind::threads).name));
+}
+
 // A task of srun. A job of one task is not placed: that task may run all workers.
 std::optional<Placement> placed_by_slurm(const WorkersAsked& asked,
                                          const Environment& environment) {
+  refuse_without_srun(asked, environment);
   const char* const size_variable =
       text_of(environment, "SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
   const bool is_for_one = asked.transport != nullptr && !asks_for(asked, WorkerKind::threads);
@@ -142,13 +157,7 @@ std::optional<Placement> placed_by_slurm(const WorkersAsked& asked,
       placed_by(environment, "SLURM_PROCID", size_variable,
                 is_for_one ? *asked.transport : default_transport(WorkerKind::processes));
   if (!placement || placement->size == 1) return std::nullopt;
-  if (text_of(environment, "SLURM_JOB_ID") && !slurm_step(environment)) {
-    if (asked.transport != nullptr) return std::nullopt;  // all workers run on this host
-    throw UsageError(fmt::format(
-        "this Slurm job has {} tasks, and srun did not start this command: write 'srun gradwire "
-        "...' to run one worker in each task, or add --transport {} to run all workers here",
-        placement->size, default_transport(WorkerKind::threads).name));
-  }
+  if (text_of(environment, "SLURM_JOB_ID") && !slurm_step(environment)) return std::nullopt;
   if (placement->transport->workers == WorkerKind::processes) {
     add_slurm_meeting(environment, *placement);
   }

@@ -148,6 +148,9 @@ TEST(Placement, SlurmJobWithoutSrunIsNotARankByChance) {
             "here");
   EXPECT_EQ(placement({.transport = kInProcess}, batch).role, Role::all_workers);
   EXPECT_EQ(placement({.transport = kTcp}, batch).role, Role::starter);
+  batch.erase("SLURM_PROCID");  // as in the shell of salloc
+  EXPECT_TRUE(refusal({}, batch).starts_with("this Slurm job has 4 tasks"));
+  EXPECT_EQ(placement({.workers = 2}, batch).role, Role::all_workers);
 }
 
 TEST(Placement, SrunWithPmi2StillMeansTcpUnlessMpiIsAskedFor) {

@@ -32,16 +32,25 @@ void warn_if_exposed(const TcpOptions& tcp) {
              address);
 }
 
+// The start goes on, since it may have been a stranger's.
+void tell_refusal(std::size_t rank, const std::string& reason) {
+  fmt::print(stderr, "gradwire: rank {} has refused a connection and continues to wait: {}\n", rank,
+             reason);
+}
+
 TransportMaker open_tcp(const Placement& placement, const WorkerOptions& options) {
-  const TcpOptions tcp{.meeting = {.rank = placement.rank,
-                                   .size = placement.size,
-                                   .master_host = placement.master_host,
-                                   .master_port = placement.master_port,
-                                   .run_key = placement.run_key,
-                                   .interface = options.interface,
-                                   .start_time_max = options.peer_timeout()},
-                       .streams = options.streams,
-                       .security = find_security(options, process_environment)};
+  const TcpOptions tcp{
+      .meeting = {.rank = placement.rank,
+                  .size = placement.size,
+                  .master_host = placement.master_host,
+                  .master_port = placement.master_port,
+                  .run_key = placement.run_key,
+                  .interface = options.interface,
+                  .start_time_max = options.peer_timeout(),
+                  .on_refusal = [rank = placement.rank](
+                                    const std::string& reason) { tell_refusal(rank, reason); }},
+      .streams = options.streams,
+      .security = find_security(options, process_environment)};
   return [tcp](std::size_t rank) {
     if (rank == 0) warn_if_exposed(tcp);
     return make_tcp_transport(tcp);
@@ -90,7 +99,7 @@ const TransportEntry* find_transport(std::string_view name) {
 }
 
 std::string unknown_transport(std::string_view name) {
-  if (name == "gloo") return "gloo is no transport any more: write --transport tcp";
+  if (name == "gloo") return "gloo is no longer a transport: write --transport tcp";
   std::string names;
   for (const TransportEntry& entry : kTable) {
     names += (names.empty() ? "" : ", ") + std::string(entry.name);

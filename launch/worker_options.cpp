@@ -30,6 +30,17 @@ void check_server(const WorkerOptions& options, const Placement& placement) {
   }
 }
 
+void check_hosts(const WorkerOptions& options, const Placement& placement) {
+  const std::size_t hosts = options.hosts.count;
+  if (hosts == 0) return;
+  if (options.dedicated_server) {
+    throw UsageError("--hosts does not go with --dedicated-server: every rank of a host adds up");
+  }
+  if (hosts <= placement.size && placement.size % hosts == 0) return;
+  throw UsageError(fmt::format("--hosts {}: {} workers cannot be shared by so many hosts equally",
+                               hosts, placement.size));
+}
+
 // Threads send nothing over a network, so a secret does not matter to them.
 void check_encryption(const WorkerOptions& options, const Placement& placement) {
   const SecurityOptions security = find_security(options, process_environment);
@@ -66,6 +77,7 @@ Placement find_placement(const WorkerOptions& options) {
                                               .workers_default = options.workers_default},
                                              process_environment);
   check_server(options, placement);
+  check_hosts(options, placement);
   check_encryption(options, placement);
   options.link_of(0, placement.size);
   return placement;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "gradwire/collective/host_choice.h"
 #include "gradwire/collective/owner_shares.h"
 #include "gradwire/collective/topology.h"
 #include "gradwire/transport/security.h"
@@ -27,10 +28,14 @@ struct WorkerOptions {
   std::size_t deadline_seconds = 60;
   SecurityOptions security = {};
   std::size_t codec_threads = 0;  // of each worker; 0: the cores of the host over its workers
+  HostChoice hosts = {.is_automatic = true};
   std::vector<double> link_bits_per_second = {};  // by rank; empty: not known
 
   // Throws UsageError if there are rates, but not one for each rank.
   std::optional<LinkRate> link_of(std::size_t rank, std::size_t ranks) const;
+
+  // Those of communicators: a dedicated server has no place on a host with several ranks.
+  HostChoice host_choice() const { return dedicated_server ? HostChoice() : hosts; }
 
   Topology topology() const { return topology_of(topology_name); }
   std::size_t server_rank() const { return server.value_or(0); }

@@ -67,6 +67,7 @@ void run_worker(const TransportMaker& make_transport, std::size_t rank, Run& run
         CommunicatorOptions{.run = run_number(run),
                             .peer_timeout = run.options.peer_timeout(),
                             .codec_threads = run.options.codec_threads,
+                            .hosts = run.options.host_choice(),
                             .link = run.options.link_of(rank, run.placement.size)});
     tell_refused(*communicator);
     run.work(*communicator);

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "record/run_record.h"
 
@@ -25,6 +27,14 @@ double predicted_seconds(const Phases& measured, const Traffic& traffic, double 
 
 // Predicted seconds of a step, the mean over the steps of the run.
 double predicted_step_seconds(const RunRecord& run, double bits_per_second);
+
+// Seconds that a step of each run computes, as predictions take it. What was measured differs by
+// chance between runs of the same task, so these get their median. A run that took half as long
+// again, such as one whose method needs a second gradient, keeps its own.
+std::vector<double> compute_seconds_per_step(std::span<const RunRecord* const> runs);
+
+// The same as above with these seconds in place of the measured ones.
+double predicted_step_seconds(const RunRecord& run, double bits_per_second, double compute_seconds);
 
 // The bytes that a worker sends in one ring all-reduce of 32-bit floats.
 double ring_bytes(std::uint64_t parameters, std::size_t workers);

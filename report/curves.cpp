@@ -18,11 +18,12 @@ CurvePoint mean_of(std::span<const CurvePoint> neighbours) {
 
 }  // namespace
 
-void Spent::add(const record::StepRecord& step) {
+void Spent::add(const record::StepRecord& step, double compute) {
   steps = step.step;
   traffic += step.traffic;
   phases += step.phases;
   seconds += step.seconds;
+  compute_seconds += compute;
 }
 
 std::vector<Axis> axes() {
@@ -35,21 +36,23 @@ std::vector<Axis> axes() {
                             {"Measured time", "seconds, measured", false,
                              [](const Spent& spent) { return spent.seconds; }}};
   for (const record::Bandwidth& link : record::kBandwidths) {
-    axes.push_back(
-        {"At " + std::string(link.name), "seconds, predicted at " + std::string(link.name), false,
-         [link](const Spent& spent) {
-           return record::predicted_seconds(spent.phases, spent.traffic, link.bits_per_second);
-         }});
+    axes.push_back({"At " + std::string(link.name),
+                    "seconds, predicted at " + std::string(link.name), false,
+                    [link](const Spent& spent) {
+                      Phases phases = spent.phases;
+                      phases.compute_seconds = spent.compute_seconds;
+                      return record::predicted_seconds(phases, spent.traffic, link.bits_per_second);
+                    }});
   }
   return axes;
 }
 
-std::vector<CurvePoint> curve_of(const Run& run, Metric metric) {
+std::vector<CurvePoint> curve_of(const Run& run, Metric metric, double compute_seconds) {
   std::vector<CurvePoint> curve;
   Spent spent;
   if (const auto value = run.record.start.*metric) curve.push_back({spent, *value});
   for (const record::StepRecord& step : run.steps) {
-    spent.add(step);
+    spent.add(step, compute_seconds);
     if (const auto value = step.metrics.*metric) curve.push_back({spent, *value});
   }
   return curve;

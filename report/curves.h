@@ -22,9 +22,11 @@ struct Spent {
   std::uint64_t steps = 0;
   Traffic traffic = {};
   Phases phases = {};
-  double seconds = 0;  // by the clock on the wall
+  double seconds = 0;          // by the clock on the wall
+  double compute_seconds = 0;  // as predictions take it, see record::compute_seconds_per_step
 
-  void add(const record::StepRecord& step);
+  // Predictions take `compute` seconds for the step.
+  void add(const record::StepRecord& step, double compute);
 };
 
 // What a curve can be drawn against.
@@ -45,8 +47,9 @@ struct CurvePoint {
 
 using Metric = std::optional<double> record::Metrics::*;
 
-// Wherever somebody looked, beginning with the start.
-std::vector<CurvePoint> curve_of(const Run& run, Metric metric);
+// All steps with a value of the metric, beginning with the start. Predictions take
+// `compute_seconds` for each step.
+std::vector<CurvePoint> curve_of(const Run& run, Metric metric, double compute_seconds);
 
 // At most points_max points, each the mean of as many neighbours. It stands where its last
 // neighbour stood, so that no run looks faster than it was. The first point, which is the start,

@@ -21,7 +21,9 @@ Run run_of(std::uint64_t steps) {
   return run;
 }
 
-std::vector<CurvePoint> loss_of(const Run& run) { return curve_of(run, &record::Metrics::loss); }
+std::vector<CurvePoint> loss_of(const Run& run) {
+  return curve_of(run, &record::Metrics::loss, 0.4);
+}
 
 TEST(Curves, BeginWithTheStartAndCumulateWhatWasSpent) {
   const std::vector<CurvePoint> curve = loss_of(run_of(3));
@@ -43,15 +45,16 @@ TEST(Curves, HaveNoPointWhereNobodyLookedButCountWhatWasSpentThere) {
   const std::vector<CurvePoint> curve = loss_of(run);
   ASSERT_EQ(curve.size(), 1u);
   EXPECT_EQ(curve[0].spent.traffic.bytes_sent, 3'000'000u);
-  EXPECT_TRUE(curve_of(run, &record::Metrics::accuracy).empty());
+  EXPECT_TRUE(curve_of(run, &record::Metrics::accuracy, 0.4).empty());
 }
 
 TEST(Curves, AxesAreStepsMegabytesMeasuredAndPredictedSeconds) {
   const Spent spent = loss_of(run_of(3)).back().spent;
   std::vector<double> positions;
   for (const Axis& axis : axes()) positions.push_back(axis.position(spent));
-  // Predicted: 3 s of work, and 9 MB, of the busier direction, at the link's rate.
-  const std::vector<double> expected = {3, 3, 6, 3 + 0.72, 3 + 0.072, 3 + 0.0072};
+  // Predicted: 1.2 s of computing, 1.5 s of coding, and 9 MB, of the busier direction, at the
+  // link's rate.
+  const std::vector<double> expected = {3, 3, 6, 2.7 + 0.72, 2.7 + 0.072, 2.7 + 0.0072};
   ASSERT_EQ(positions.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(positions[i], expected[i], 1e-12);
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "record/prediction.h"
 #include "report/columns.h"
 #include "report/curves.h"
 #include "report/facts.h"
@@ -23,6 +24,8 @@ const char* name(Look look) {
       return "value";
     case Look::share:
       return "share";
+    case Look::points:
+      return "points";
     case Look::megabytes:
       return "megabytes";
     case Look::ratio:
@@ -50,9 +53,11 @@ const char* name(Better better) {
 Json to_json(const Column& column) {
   Json values = Json::array();
   for (const auto& value : column.values) values.push_back(rounded(value));
-  return {{"group", column.group},     {"name", column.name},           {"hint", column.hint},
-          {"look", name(column.look)}, {"better", name(column.better)}, {"values", values},
-          {"best", best_of(column)}};
+  Json spreads = Json::array();
+  for (const auto& spread : column.spreads) spreads.push_back(rounded(spread));
+  return {{"group", column.group},         {"name", column.name},  {"hint", column.hint},
+          {"look", name(column.look)},     {"key", column.is_key}, {"values", values},
+          {"better", name(column.better)}, {"spreads", spreads},   {"best", best_of(column)}};
 }
 
 struct ChartKind {
@@ -60,7 +65,7 @@ struct ChartKind {
   Metric metric;
   Look look;
   bool log;          // how it is drawn first
-  bool is_averaged;  // a value for every step: neighbours may be averaged
+  bool is_averaged;  // a value for every step: neighbours may be averaged, and the curve smoothed
 };
 
 // Only the training loss is there for every step. The others are evaluations: few, and all shown.
@@ -75,7 +80,9 @@ std::vector<Axis> useful_axes(std::span<const Run> runs) {
   std::vector<Axis> useful = axes();
   std::vector<Spent> ends(runs.size());
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    for (const record::StepRecord& step : runs[i].steps) ends[i].add(step);
+    for (const record::StepRecord& step : runs[i].steps) {
+      ends[i].add(step, step.phases.compute_seconds);
+    }
   }
   std::erase_if(useful, [&](const Axis& axis) {
     return std::ranges::none_of(ends, [&](const Spent& end) { return axis.position(end) > 0; });
@@ -97,12 +104,13 @@ Json to_json(std::span<const CurvePoint> curve, std::span<const Axis> axes) {
 }
 
 // Null where no run has a curve: the start alone is none.
-Json chart_of(const ChartKind& kind, std::span<const Run> runs, std::span<const Axis> axes) {
+Json chart_of(const ChartKind& kind, std::span<const Run> runs, std::span<const Axis> axes,
+              std::span<const double> compute_seconds) {
   Json curves = Json::array();
   bool is_thinned = false;
   bool has_curve = false;
-  for (const Run& run : runs) {
-    std::vector<CurvePoint> curve = curve_of(run, kind.metric);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    std::vector<CurvePoint> curve = curve_of(runs[i], kind.metric, compute_seconds[i]);
     has_curve = has_curve || curve.size() > 1;
     if (kind.is_averaged && curve.size() > kCurvePointsMax) {
       curve = thinned(curve, kCurvePointsMax);
@@ -111,17 +119,17 @@ Json chart_of(const ChartKind& kind, std::span<const Run> runs, std::span<const 
     curves.push_back(to_json(curve, axes));
   }
   if (!has_curve) return nullptr;
-  return {{"title", kind.title},
-          {"look", name(kind.look)},
-          {"log", kind.log},
-          {"averaged", is_thinned},
-          {"curves", std::move(curves)}};
+  return {{"title", kind.title},    {"look", name(kind.look)},    {"log", kind.log},
+          {"averaged", is_thinned}, {"smooth", kind.is_averaged}, {"curves", std::move(curves)}};
 }
 
 Json charts_of(std::span<const Run> runs, std::span<const Axis> axes) {
+  std::vector<const record::RunRecord*> records;
+  for (const Run& run : runs) records.push_back(&run.record);
+  const std::vector<double> seconds = record::compute_seconds_per_step(records);
   Json charts = Json::array();
   for (const ChartKind& kind : kCharts) {
-    if (Json chart = chart_of(kind, runs, axes); !chart.is_null()) charts.push_back(chart);
+    if (Json chart = chart_of(kind, runs, axes, seconds); !chart.is_null()) charts.push_back(chart);
   }
   return charts;
 }
@@ -131,36 +139,53 @@ std::array<double, 4> parts_of(const Phases& phases) {
           phases.decode_seconds};
 }
 
-double sum_of_parts(const Phases& phases) {
-  const std::array<double, 4> parts = parts_of(phases);
-  return std::accumulate(parts.begin(), parts.end(), 0.0);
-}
-
-// {"ms": [a part each], "percent": of the longest bar, "total_ms"}, or null without steps.
-Json bar_of(const Run& run, double longest_ms) {
-  if (run.record.steps == 0 || !(longest_ms > 0)) return nullptr;
-  const double ms_per_second = kMsPerSecond / static_cast<double>(run.record.steps);
-  Json ms = Json::array();
-  Json percent = Json::array();
-  for (const double seconds : parts_of(run.record.phases)) {
-    ms.push_back(rounded(ms_per_second * seconds));
-    percent.push_back(rounded(100 * ms_per_second * seconds / longest_ms));
+// Milliseconds of a step by part, the mean over the runs of a row. Empty if one has no steps.
+std::vector<double> ms_of_parts(std::span<const Run> runs, const Row& row) {
+  std::vector<double> ms(parts_of({}).size(), 0);
+  for (const std::size_t run : row.runs) {
+    const record::RunRecord& record = runs[run].record;
+    if (record.steps == 0) return {};
+    const std::array<double, 4> parts = parts_of(record.phases);
+    const double factor = kMsPerSecond / static_cast<double>(record.steps * row.runs.size());
+    for (std::size_t part = 0; part < parts.size(); ++part) ms[part] += factor * parts[part];
   }
-  const double total = run.record.seconds;
-  return {{"ms", ms},
-          {"percent", percent},
-          {"total_ms", total > 0 ? rounded(ms_per_second * total) : Json()}};
+  return ms;
 }
 
-Json bars_of(std::span<const Run> runs) {
-  double longest_ms = 0;
-  for (const Run& run : runs) {
-    if (run.record.steps == 0) continue;
-    longest_ms = std::max(longest_ms, kMsPerSecond * sum_of_parts(run.record.phases) /
-                                          static_cast<double>(run.record.steps));
+double wall_ms(std::span<const Run> runs, const Row& row) {
+  double ms = 0;
+  for (const std::size_t run : row.runs) {
+    const record::RunRecord& record = runs[run].record;
+    ms += kMsPerSecond * record.seconds / static_cast<double>(record.steps * row.runs.size());
+  }
+  return ms;
+}
+
+// For each row {"ms": [each part], "percent": of the longest bar, "total_ms"}, or null without
+// steps.
+Json bars_of(std::span<const Run> runs, std::span<const Row> rows) {
+  std::vector<std::vector<double>> parts;
+  double longest = 0;
+  for (const Row& row : rows) {
+    parts.push_back(ms_of_parts(runs, row));
+    longest = std::max(longest, std::accumulate(parts.back().begin(), parts.back().end(), 0.0));
   }
   Json bars = Json::array();
-  for (const Run& run : runs) bars.push_back(bar_of(run, longest_ms));
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (parts[row].empty() || !(longest > 0)) {
+      bars.push_back(nullptr);
+      continue;
+    }
+    Json ms = Json::array();
+    Json percent = Json::array();
+    for (const double part : parts[row]) {
+      ms.push_back(rounded(part));
+      percent.push_back(rounded(100 * part / longest));
+    }
+    const double total = wall_ms(runs, rows[row]);
+    bars.push_back(
+        {{"ms", ms}, {"percent", percent}, {"total_ms", total > 0 ? rounded(total) : Json()}});
+  }
   return bars;
 }
 
@@ -168,26 +193,33 @@ Json bars_of(std::span<const Run> runs) {
 
 Json make_document(std::span<const Run> runs) {
   const std::vector<Axis> useful = useful_axes(runs);
+  const std::vector<Row> rows = rows_of(runs);
   Json document = {{"title", title_of(runs)},
-                   {"headline", headline_of(runs)},
+                   {"headline", headline_of(runs, rows)},
                    {"facts", Json::array()},
                    {"runs", Json::array()},
+                   {"rows", Json::array()},
+                   {"row_of", row_of_runs(rows, runs.size())},
                    {"columns", Json::array()},
                    {"axes", Json::array()},
                    {"charts", charts_of(runs, useful)},
                    {"parts", {"Compute", "Encode", "Exchange", "Decode"}},
-                   {"bars", bars_of(runs)},
+                   {"bars", bars_of(runs, rows)},
                    {"members", lanes_of(runs)},
                    {"notes", notes_of(runs)}};
   for (const Fact& fact : facts_of(runs)) {
     document["facts"].push_back({{"name", fact.name}, {"value", fact.value}});
   }
-  for (const Column& column : columns_of(runs)) document["columns"].push_back(to_json(column));
+  for (const Column& column : columns_of(runs, rows))
+    document["columns"].push_back(to_json(column));
   for (const Axis& axis : useful) {
     document["axes"].push_back({{"name", axis.name}, {"label", axis.label}, {"log", axis.log}});
   }
   for (const Run& run : runs) {
     document["runs"].push_back(run.name);
+  }
+  for (const Row& row : rows) {
+    document["rows"].push_back({{"name", row.name}, {"runs", row.runs.size()}});
   }
   return document;
 }

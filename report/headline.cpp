@@ -1,17 +1,15 @@
 #include "report/headline.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <vector>
 
 #include "record/prediction.h"
+#include "report/columns.h"
 
 namespace gradwire::report {
 namespace {
-
-using record::RunRecord;
 
 // Up to so much worse, a run is about as good: in points of accuracy, or as a share of the loss.
 constexpr double kPointsWorse = 1;
@@ -28,69 +26,84 @@ std::string times_text(double times) {
   return number(times >= 99.95 ? "%.0f" : times >= 9.995 ? "%.1f" : "%.2f", times);
 }
 
-std::optional<double> bytes_per_step(const RunRecord& run) {
-  if (run.steps == 0 || run.traffic.bytes_sent == 0) return std::nullopt;
-  return static_cast<double>(run.traffic.bytes_sent) / static_cast<double>(run.steps);
+const Column* find(std::span<const Column> columns, std::string_view group, std::string_view name) {
+  const auto found = std::ranges::find_if(columns, [&](const Column& column) {
+    return (group.empty() || column.group == group) && column.name == name;
+  });
+  return found == columns.end() ? nullptr : &*found;
 }
 
-std::optional<double> points_gained(const RunRecord& run, const RunRecord& than) {
-  if (!run.final.accuracy || !than.final.accuracy) return std::nullopt;
-  return 100 * (*run.final.accuracy - *than.final.accuracy);
-}
+// What the sentence is made of.
+class Comparison {
+ public:
+  explicit Comparison(std::span<const Column> columns)
+      : ratio_(find(columns, "", "Ratio")),
+        speedup_(find(columns, "Speed-up, predicted", link().name)),
+        points_(find(columns, "", "Difference")),
+        loss_(find(columns, "", "Test loss")) {
+    if (loss_ == nullptr) loss_ = find(columns, "", "Loss");
+  }
 
-bool is_about_as_good(const RunRecord& run, const RunRecord& than) {
-  if (const auto gained = points_gained(run, than)) return *gained >= -kPointsWorse;
-  const auto loss = [](const RunRecord& each) {
-    return each.final.test_loss ? each.final.test_loss : each.final.loss;
-  };
-  if (!loss(run) || !loss(than)) return true;
-  return *loss(run) <= (1 + kLossWorse) * *loss(than);
-}
+  static const record::Bandwidth& link() { return record::kBandwidths.front(); }
 
-const record::Bandwidth& slow_link() { return record::kBandwidths.front(); }
+  bool is_known(std::size_t row) const {
+    return ratio_ != nullptr && speedup_ != nullptr && ratio_->values[row] &&
+           ratio_->values.front() && speedup_->values[row];
+  }
+  double ratio(std::size_t row) const { return *ratio_->values[row] / *ratio_->values.front(); }
+  double speedup(std::size_t row) const { return *speedup_->values[row]; }
 
-// Steps of all runs are taken to compute equally long: what was measured differs by chance.
-double seconds_on_slow_link(const RunRecord& run, const RunRecord& baseline) {
-  const auto steps = static_cast<double>(run.steps);
-  Phases phases = run.phases;
-  phases.compute_seconds =
-      baseline.phases.compute_seconds / static_cast<double>(baseline.steps) * steps;
-  return record::predicted_seconds(phases, run.traffic, slow_link().bits_per_second) / steps;
+  bool is_about_as_good(std::size_t row) const {
+    if (points_ != nullptr && points_->values[row]) return *points_->values[row] >= -kPointsWorse;
+    if (loss_ == nullptr || !loss_->values[row] || !loss_->values.front()) return true;
+    return *loss_->values[row] <= (1 + kLossWorse) * *loss_->values.front();
+  }
+
+  // ", +0.70 +- 0.12 points of accuracy", or nothing.
+  std::string points_text(std::size_t row) const {
+    if (points_ == nullptr || !points_->values[row]) return "";
+    const auto& spread = points_->spreads[row];
+    return ", " + number("%+.2f", *points_->values[row]) +
+           (spread ? number(" \xc2\xb1 %.2f", *spread) : "") + " points of accuracy";
+  }
+
+ private:
+  const Column* ratio_;
+  const Column* speedup_;
+  const Column* points_;
+  const Column* loss_;
+};
+
+bool sends_anything(std::span<const Run> runs, const Row& row) {
+  return std::ranges::all_of(
+      row.runs, [&](std::size_t run) { return runs[run].record.traffic.bytes_sent > 0; });
 }
 
 }  // namespace
 
-std::string headline_of(std::span<const Run> runs) {
-  if (runs.size() < 2) return "";
-  const RunRecord& first = runs.front().record;
-  const auto first_bytes = bytes_per_step(first);
-  if (!first_bytes) return "";
-  const Run* chosen = nullptr;
-  bool is_good = false;
-  double seconds = 0;
-  for (const Run& run : runs.subspan(1)) {
-    if (!bytes_per_step(run.record)) continue;
-    const bool is_this_good = is_about_as_good(run.record, first);
-    const double own = seconds_on_slow_link(run.record, first);
-    if (chosen != nullptr && (is_good != is_this_good ? is_good : own >= seconds)) continue;
-    chosen = &run;
-    is_good = is_this_good;
-    seconds = own;
+std::string headline_of(std::span<const Run> runs, std::span<const Row> rows) {
+  if (rows.size() < 2 || !sends_anything(runs, rows.front())) return "";
+  const std::vector<Column> columns = columns_of(runs, rows);
+  const Comparison comparison(columns);
+  std::optional<std::size_t> chosen;
+  for (std::size_t row = 1; row < rows.size(); ++row) {
+    if (!comparison.is_known(row) || !sends_anything(runs, rows[row])) continue;
+    const bool is_good = comparison.is_about_as_good(row);
+    const bool is_chosen_good = chosen && comparison.is_about_as_good(*chosen);
+    if (chosen &&
+        (is_good != is_chosen_good ? is_chosen_good
+                                   : comparison.speedup(row) <= comparison.speedup(*chosen))) {
+      continue;
+    }
+    chosen = row;
   }
-  if (chosen == nullptr) return "";
-  const double ratio = *first_bytes / *bytes_per_step(chosen->record);
-  std::string text =
-      chosen->name + ": " +
-      (ratio >= 1 ? times_text(ratio) + " times fewer" : times_text(1 / ratio) + " times more") +
-      " bytes than " + runs.front().name;
-  if (const auto gained = points_gained(chosen->record, first)) {
-    text += ", " + number("%+.2f", *gained) + " points of accuracy";
-  }
-  const double speedup = seconds_on_slow_link(first, first) / seconds;
-  if (std::isfinite(speedup) && speedup > 0) {
-    text += ", " + times_text(speedup) + " times as fast at " + slow_link().name + " (predicted)";
-  }
-  return text + ".";
+  if (!chosen) return "";
+  const double ratio = comparison.ratio(*chosen);
+  return rows[*chosen].name + ": " +
+         (ratio >= 1 ? times_text(ratio) + " times fewer" : times_text(1 / ratio) + " times more") +
+         " bytes than " + rows.front().name + comparison.points_text(*chosen) + ", " +
+         times_text(comparison.speedup(*chosen)) + " times as fast at " + Comparison::link().name +
+         " (predicted).";
 }
 
 }  // namespace gradwire::report

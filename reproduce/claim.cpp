@@ -25,13 +25,15 @@ Json to_json(const Picture& picture) {
   for (const Curve& curve : picture.curves) {
     curves.push_back({{"label", curve.label}, {"x", curve.x}, {"y", curve.y}});
   }
-  return {{"name", picture.name},
-          {"title", picture.title},
-          {"x_label", picture.x_label},
-          {"y_label", picture.y_label},
-          {"log_x", picture.log_x},
-          {"log_y", picture.log_y},
-          {"curves", curves}};
+  Json document = {{"name", picture.name},
+                   {"title", picture.title},
+                   {"x_label", picture.x_label},
+                   {"y_label", picture.y_label},
+                   {"log_x", picture.log_x},
+                   {"log_y", picture.log_y},
+                   {"curves", curves}};
+  if (!picture.x_names.empty()) document["x_names"] = picture.x_names;
+  return document;
 }
 
 template <class T>
@@ -72,6 +74,7 @@ Picture picture_from(const Json& document) {
                   .log_y = document.at("log_y"),
                   .curves = {}};
   for (const Json& curve : document.at("curves")) picture.curves.push_back(curve_from(curve));
+  if (document.contains("x_names")) picture.x_names = document.at("x_names");
   return picture;
 }
 

@@ -35,6 +35,7 @@ struct Picture {
   bool log_x = false;
   bool log_y = false;
   std::vector<Curve> curves;
+  std::vector<std::string> x_names = {};  // of the places 1, 2, ..., instead of numbers
 
   bool operator==(const Picture&) const = default;
 };

@@ -127,11 +127,13 @@ Picture plan_picture(const RecordedLayers& layers, const FamilyName& family) {
   Picture picture{
       .name = fmt::format("lgreco-plan-{}", family.name),
       .title = fmt::format("Bits by layer: a plan with the error of {}", uniform_spec(layers)),
-      .x_label = "layer, from the last one on",
-      .y_label = "bits a value",
+      .x_label = "layers, from the last to the first",
+      .y_label = "bits per value",
       .log_x = false,
       .log_y = true,
-      .curves = {}};
+      .curves = {},
+      .x_names = {}};
+  for (const MethodTensor& tensor : layers.tensors) picture.x_names.push_back(tensor.name);
   const LayerPlan plan = plan_for(layers, 1);
   const LayerPlan uniform = uniform_plan(layers, layers.candidates.uniform);
   for (const auto& [label, of] :

@@ -33,7 +33,7 @@ std::vector<ClaimEntry> find_claims(const std::string& name) {
   const auto nearest = nearest_name(name, names);
   throw UsageError(fmt::format("there is no claim '{}'; {}", name,
                                nearest ? fmt::format("did you mean '{}'?", *nearest)
-                                       : fmt::format("there are {}", fmt::join(names, ", "))));
+                                       : fmt::format("claims are {}", fmt::join(names, ", "))));
 }
 
 void check_kept(std::span<const ClaimEntry> claims, const ReproduceOptions& options) {

@@ -17,15 +17,28 @@ constexpr double kLeft = 82;
 constexpr double kRight = 24;
 constexpr double kTop = 44;
 constexpr double kPlotHeight = 320;
+constexpr double kInset = 10;         // between the frame and the ends of the axes
+constexpr double kNamesHeight = 84;   // more below the plot for names instead of numbers
 constexpr double kAxisHeight = 54;    // below the plot: ticks, and what they count
 constexpr double kLegendHeight = 22;  // of a line
 constexpr double kCharacter = 7.2;    // the width of one, about
 constexpr std::size_t kPointsMax = 400;
 constexpr std::size_t kMarkedMax = 30;  // curves of fewer points show them
 
-// Colours that people with any kind of sight tell apart (Okabe and Ito), and dashes beside them.
-constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                 "#000000", "#e69f00", "#56b4e9", "#7f7f7f"};
+// Colours that people with any kind of sight tell apart (Okabe and Ito), on light and on dark
+// pages, and dashes beside them.
+struct Colour {
+  const char* light;
+  const char* dark;
+};
+constexpr std::array<Colour, 8> kColours = {{{"#0072b2", "#4aa8e0"},
+                                             {"#d55e00", "#f08030"},
+                                             {"#009e73", "#2fc79a"},
+                                             {"#cc79a7", "#dd98c0"},
+                                             {"#000000", "#f0f0f0"},
+                                             {"#e69f00", "#f0b840"},
+                                             {"#56b4e9", "#8fd0f5"},
+                                             {"#7f7f7f", "#a0a0a0"}}};
 constexpr std::array kDashes = {"", "8 4", "2 3", "10 3 2 3", "5 2", "12 4", "1 4", "6 6"};
 
 // One direction of a picture: from values to places.
@@ -47,6 +60,8 @@ class Axis {
       low_ = is_log_ ? low_ / 2 : low_ - 0.5;
       high_ = is_log_ ? high_ * 2 : high_ + 0.5;
     }
+    least_ = low_;
+    most_ = high_;
     ticks_ = ticks(low_, high_, is_log_);
     if (is_log_) {
       std::vector<double> inner = ticks_;
@@ -55,6 +70,13 @@ class Axis {
     }
     low_ = std::min(low_, ticks_.front());
     high_ = std::max(high_, ticks_.back());
+  }
+
+  // The same, but the ends are those of the values.
+  void settle_at_ends() {
+    settle();
+    low_ = least_;
+    high_ = most_;
   }
 
   double place(double value) const {
@@ -70,6 +92,8 @@ class Axis {
   double to_;
   double low_ = std::numeric_limits<double>::max();
   double high_ = std::numeric_limits<double>::lowest();
+  double least_ = 0;  // of the values, once it is settled
+  double most_ = 0;
   std::vector<double> ticks_;
 };
 
@@ -90,22 +114,53 @@ std::string line(double x1, double y1, double x2, double y2, const std::string& 
                      x2, y2, how);
 }
 
+// All colours, as classes: .c0 of lines, .f0 of marks.
+std::string style_sheet() {
+  std::string light = ".bg{fill:#fff}text{fill:#222}.grid{stroke:#e2e2e2}.frame{stroke:#444}";
+  std::string dark =
+      ".bg{fill:#0d1117}text{fill:#e6edf3}.grid{stroke:#2d333b}.frame{stroke:#8b949e}";
+  for (std::size_t i = 0; i < kColours.size(); ++i) {
+    light += fmt::format(".c{0}{{stroke:{1}}}.f{0}{{fill:{1}}}", i, kColours[i].light);
+    dark += fmt::format(".c{0}{{stroke:{1}}}.f{0}{{fill:{1}}}", i, kColours[i].dark);
+  }
+  return fmt::format("<style>{}@media(prefers-color-scheme:dark){{{}}}</style>\n", light, dark);
+}
+
 std::string style_of(std::size_t number) {
   const char* const dashes = kDashes[number % kDashes.size()];
-  return fmt::format("stroke=\"{}\" stroke-width=\"2\" fill=\"none\"{}",
-                     kColours[number % kColours.size()],
+  return fmt::format("class=\"c{}\" stroke-width=\"2\" fill=\"none\"{}", number % kColours.size(),
                      *dashes == '\0' ? "" : fmt::format(" stroke-dasharray=\"{}\"", dashes));
 }
 
-std::string grid_of(const Axis& x, const Axis& y) {
-  const std::string how = "stroke=\"#e2e2e2\"";
+// Names below the plot, turned so that long ones have room.
+std::string names_of(const Axis& x, const std::vector<std::string>& names) {
+  const double bottom = kTop + kPlotHeight;
+  std::string grid;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double at = x.place(static_cast<double>(i + 1));
+    grid += line(at, kTop, at, bottom, "class=\"grid\"");
+    const std::string how = fmt::format(
+        "text-anchor=\"end\" font-size=\"11\" transform=\"translate({:.1f} {:.1f}) rotate(-50)\"",
+        at + 4, bottom + 14);
+    grid += text_at(0, 0, names[i], how.c_str());
+  }
+  return grid;
+}
+
+std::string numbers_of(const Axis& x) {
   const double bottom = kTop + kPlotHeight;
   std::string grid;
   for (const double tick : x.tick_values()) {
     const double at = x.place(tick);
-    grid += line(at, kTop, at, bottom, how);
+    grid += line(at, kTop, at, bottom, "class=\"grid\"");
     grid += text_at(at, bottom + 18, tick_text(tick), "text-anchor=\"middle\"");
   }
+  return grid;
+}
+
+std::string grid_of(const Picture& picture, const Axis& x, const Axis& y) {
+  const std::string how = "class=\"grid\"";
+  std::string grid = picture.x_names.empty() ? numbers_of(x) : names_of(x, picture.x_names);
   for (const double tick : y.tick_values()) {
     const double at = y.place(tick);
     grid += line(kLeft, at, kWidth - kRight, at, how);
@@ -113,7 +168,7 @@ std::string grid_of(const Axis& x, const Axis& y) {
   }
   return grid + fmt::format(
                     "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" "
-                    "stroke=\"#444\"/>\n",
+                    "class=\"frame\"/>\n",
                     kLeft, kTop, kWidth - kLeft - kRight, kPlotHeight);
 }
 
@@ -140,7 +195,7 @@ std::string curve_of(const Curve& curve, std::size_t number, const Axis& x, cons
   const std::string points = points_of(curve, x, y, marks);
   std::string text = fmt::format("<polyline points=\"{}\" {}/>\n", points, style_of(number));
   if (!marks.empty()) {
-    text += fmt::format("<g fill=\"{}\">{}</g>\n", kColours[number % kColours.size()], marks);
+    text += fmt::format("<g class=\"f{}\">{}</g>\n", number % kColours.size(), marks);
   }
   return text;
 }
@@ -148,7 +203,7 @@ std::string curve_of(const Curve& curve, std::size_t number, const Axis& x, cons
 // The curves' names below the plot, as many to a line as there is room for.
 class Legend {
  public:
-  explicit Legend(const std::vector<Curve>& curves) {
+  Legend(const std::vector<Curve>& curves, double top) {
     double x = kLeft;
     std::size_t row = 0;
     for (std::size_t i = 0; i < curves.size(); ++i) {
@@ -157,7 +212,7 @@ class Legend {
         x = kLeft;
         ++row;
       }
-      const double y = kTop + kPlotHeight + kAxisHeight + kLegendHeight * static_cast<double>(row);
+      const double y = top + kLegendHeight * static_cast<double>(row);
       text_ += line(x, y + 8, x + kKey - 8, y + 8, style_of(i));
       text_ += text_at(x + kKey, y + 12, curves[i].label, "text-anchor=\"start\"");
       x += width;
@@ -215,8 +270,8 @@ std::vector<double> ticks(double low, double high, bool is_log) {
 
 std::string svg_of(const Picture& picture) {
   const double bottom = kTop + kPlotHeight;
-  Axis x(picture.log_x, kLeft, kWidth - kRight);
-  Axis y(picture.log_y, bottom, kTop);
+  Axis x(picture.log_x, kLeft + kInset, kWidth - kRight - kInset);
+  Axis y(picture.log_y, bottom - kInset, kTop + kInset);
   for (const Curve& curve : picture.curves) {
     for (std::size_t i = 0; i < std::min(curve.x.size(), curve.y.size()); ++i) {
       if (!x.takes(curve.x[i]) || !y.takes(curve.y[i])) continue;
@@ -224,23 +279,28 @@ std::string svg_of(const Picture& picture) {
       y.cover(curve.y[i]);
     }
   }
-  x.settle();
+  if (picture.x_names.empty()) {
+    x.settle();
+  } else {
+    x.settle_at_ends();
+  }
   y.settle();
 
-  const Legend legend(picture.curves);
-  const double height = bottom + kAxisHeight + legend.height() + 8;
+  const double axis_height = kAxisHeight + (picture.x_names.empty() ? 0 : kNamesHeight);
+  const Legend legend(picture.curves, bottom + axis_height);
+  const double height = bottom + axis_height + legend.height() + 8;
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
-      "height=\"{1}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" "
-      "fill=\"#222\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
-      kWidth, height);
+      "height=\"{1}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\">\n{2}"
+      "<rect class=\"bg\" width=\"{0}\" height=\"{1}\"/>\n",
+      kWidth, height, style_sheet());
   svg += text_at(kLeft, 26, picture.title, "font-size=\"16\" font-weight=\"bold\"");
-  svg += grid_of(x, y);
+  svg += grid_of(picture, x, y);
   for (std::size_t i = 0; i < picture.curves.size(); ++i) {
     svg += curve_of(picture.curves[i], i, x, y);
   }
   const double middle = (kLeft + kWidth - kRight) / 2;
-  svg += text_at(middle, bottom + 40, picture.x_label, "text-anchor=\"middle\"");
+  svg += text_at(middle, bottom + axis_height - 14, picture.x_label, "text-anchor=\"middle\"");
   svg += text_at(0, 0, picture.y_label,
                  fmt::format("text-anchor=\"middle\" transform=\"translate(18 {}) rotate(-90)\"",
                              kTop + kPlotHeight / 2)

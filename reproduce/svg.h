@@ -1,4 +1,4 @@
-// Pictures of curves as SVG: a light background, axes with ticks, a legend. Pure functions.
+// Pictures of curves as SVG, for light and dark pages: axes with ticks, a legend. Pure functions.
 #pragma once
 
 #include <string>

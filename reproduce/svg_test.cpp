@@ -54,6 +54,30 @@ TEST(Svg, LeavesOutWhatCannotBeDrawn) {
   EXPECT_FALSE(contains(svg, "nan"));
 }
 
+TEST(Svg, HasColoursForLightAndDarkPages) {
+  const std::string svg = svg_of(example());
+  EXPECT_TRUE(contains(svg, "prefers-color-scheme:dark"));
+  EXPECT_TRUE(contains(svg, "class=\"c1\""));
+}
+
+TEST(Svg, NoCurveLiesOnTheFrame) {
+  Picture picture = example();
+  picture.log_y = false;
+  const std::string svg = svg_of(picture);  // the first point is at x = 0, the last one at x = 2
+  EXPECT_TRUE(contains(svg, "points=\"92.0,")) << svg;
+  EXPECT_TRUE(contains(svg, "<rect x=\"82\""));
+}
+
+TEST(Svg, NamesOfPlacesTakeThePlaceOfNumbers) {
+  Picture picture = example();
+  picture.curves = {{"bits", {1, 2}, {4, 8}}};
+  picture.x_names = {"conv1.weight", "fc.bias"};
+  const std::string svg = svg_of(picture);
+  EXPECT_TRUE(contains(svg, ">conv1.weight</text>"));
+  EXPECT_TRUE(contains(svg, ">fc.bias</text>"));
+  EXPECT_FALSE(contains(svg, ">1.5</text>"));
+}
+
 TEST(Svg, DrawsNothingAndOnePointToo) {
   Picture picture = example();
   picture.curves = {{"one", {1}, {1}}};

@@ -24,7 +24,7 @@ std::shared_ptr<const data::Source> open_data(const TrainOptions& options) {
                                 .augment = !options.network.no_augmentation});
   const bool is_text = source->shape().kind == data::SampleShape::Kind::text;
   if (!is_text && (options.network.words || options.network.context)) {
-    throw UsageError("--context and --words are for text, and " + source->name() + " is none");
+    throw UsageError("--context and --words are for text, not for " + source->name());
   }
   return source;
 }

@@ -143,7 +143,8 @@ FinishedRun record_run(const ElasticDescription& run, const train::Task& task,
         "left the run in order {}. The others train on: --join brings a process back", where));
   }
   throw launch::Stopped(fmt::format(
-      "stopped {}. This was the last member: the same command with --resume goes on", where));
+      "stopped {}. This was the last member. To continue, give the same command with --resume",
+      where));
 }
 
 }  // namespace

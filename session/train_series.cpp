@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "gradwire/collective/host_groups.h"
 #include "gradwire/version.h"
 #include "launch/stop_request.h"
 #include "launch/workers.h"
@@ -23,12 +24,14 @@ namespace gradwire::session {
 namespace {
 
 // Rank 0 writes down a run that is finished.
-FinishedRun record_run(Trained trained, const RunOptions& run, const launch::Placement& placement) {
+FinishedRun record_run(Communicator& communicator, Trained trained, const RunOptions& run,
+                       const launch::Placement& placement) {
   RunResult& result = trained.result;
   record::Json configuration = run.configuration;
   configuration.update(trained.facts);
   configuration["topology"] = name(result.topology);
   configuration["transport"] = placement.transport->name;
+  if (HostGroups* const hosts = communicator.hosts()) configuration["hosts"] = hosts->text();
   configuration["resumed_from"] = result.resumed_from;
   FinishedRun finished{.directory = run.directory,
                        .record = {.method = result.method,
@@ -91,7 +94,7 @@ std::vector<FinishedRun> run_series(const Trainer& trainer, const TrainOptions& 
       }
       return false;
     }
-    if (is_first) runs.push_back(record_run(std::move(trained), run, placement));
+    if (is_first) runs.push_back(record_run(communicator, std::move(trained), run, placement));
     return true;
   };
 

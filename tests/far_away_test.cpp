@@ -20,7 +20,13 @@ namespace gradwire {
 namespace {
 
 constexpr std::size_t kRanks = 2;
-constexpr std::size_t kElements = 20'000;
+
+// What the ranks exchange in a step: so many exchanges, started at once.
+struct FarStep {
+  std::size_t groups = 1;
+  std::size_t elements = 20'000;
+  std::size_t segment_elements_max = 0;
+};
 
 // Two ranks over tcp, whose connections go through the relay.
 std::vector<std::unique_ptr<Transport>> far_transports(Relay& relay) {
@@ -41,9 +47,8 @@ std::vector<std::unique_ptr<Transport>> far_transports(Relay& relay) {
   return transports;
 }
 
-// Two ranks start so many exchanges at once. `on_step` is called on rank 0 before the second step
-// and after it, when all is quiet.
-void run_far_step(Relay& relay, std::size_t groups, const std::function<void()>& on_step) {
+// `on_step` is called on rank 0 before the second step and after it, when all is quiet.
+void run_far_step(Relay& relay, const FarStep& wanted, const std::function<void()>& on_step) {
   auto transports = far_transports(relay);
   relay.start();
   std::barrier all_are_here(kRanks);
@@ -51,16 +56,18 @@ void run_far_step(Relay& relay, std::size_t groups, const std::function<void()>&
     // Heartbeats are rare, so that they are not counted.
     Communicator communicator(std::move(transports[rank]),
                               {.run = 1, .peer_timeout = std::chrono::minutes(5)});
-    const std::vector<TensorSize> shapes = {{"values", kElements}};
+    const std::vector<TensorSize> shapes = {{"values", wanted.elements}};
     std::vector<RankTensors> tensors;
     std::vector<std::unique_ptr<Exchange>> exchanges;
-    for (std::size_t group = 0; group < groups; ++group) {
+    for (std::size_t group = 0; group < wanted.groups; ++group) {
       tensors.emplace_back(rank, shapes);
-      exchanges.push_back(make_exchange(
-          communicator, shapes, {.up = make_codec("qsgd(bits=4)"), .topology = Topology::scatter}));
+      exchanges.push_back(make_exchange(communicator, shapes,
+                                        {.up = make_codec("qsgd(bits=4)"),
+                                         .topology = Topology::scatter,
+                                         .segment_elements_max = wanted.segment_elements_max}));
     }
     const auto step = [&](std::uint64_t number) {
-      for (std::size_t i = 0; i < groups; ++i) exchanges[i]->start(tensors[i].call(number));
+      for (std::size_t i = 0; i < wanted.groups; ++i) exchanges[i]->start(tensors[i].call(number));
       for (auto& exchange : exchanges) exchange->finish();
       all_are_here.arrive_and_wait();
       if (rank == 0) on_step();
@@ -74,12 +81,12 @@ void run_far_step(Relay& relay, std::size_t groups, const std::function<void()>&
 
 // The trips of one step. A busy machine can only make the count too high, so the lowest of three is
 // taken.
-int trips_of_step(std::size_t groups, int allowed) {
+int trips_of_step(const FarStep& step, int allowed) {
   int lowest = std::numeric_limits<int>::max();
   for (int attempt = 0; attempt < 3 && lowest > allowed; ++attempt) {
     CountingRelay relay;
     int before = 0, trips = 0;
-    run_far_step(relay, groups,
+    run_far_step(relay, step,
                  [&] { trips = relay.trips() - std::exchange(before, relay.trips()); });
     lowest = std::min(lowest, trips);
   }
@@ -87,30 +94,49 @@ int trips_of_step(std::size_t groups, int allowed) {
 }
 
 TEST(FarAway, AnExchangeTakesAtMostTwoRoundTrips) {
-  const int trips = trips_of_step(1, 2 * 2);
+  const int trips = trips_of_step({}, 2 * 2);
   std::printf("far away: an exchange takes %d trips\n", trips);
+  EXPECT_LE(trips, 2 * 2);
+}
+
+TEST(FarAway, AnExchangeOfManySegmentsTakesAtMostTwoRoundTrips) {
+  constexpr std::size_t kSegments = 8;  // of a chunk; a tensor's own would be at most 4 or so
+  const FarStep step{.segment_elements_max = FarStep().elements / kRanks / kSegments};
+  const int trips = trips_of_step(step, 2 * 2);
+  std::printf("far away: an exchange of %zu segments takes %d trips\n", kRanks * kSegments, trips);
   EXPECT_LE(trips, 2 * 2);
 }
 
 // Exchanges overlap: all announce their receivers at once, and none waits for the means of another.
 TEST(FarAway, AStepOfFourGroupsTakesAtMostThreeRoundTrips) {
-  const int trips = trips_of_step(4, 2 * 3);
+  const int trips = trips_of_step({.groups = 4}, 2 * 3);
   std::printf("far away: a step of 4 groups takes %d trips\n", trips);
   EXPECT_LE(trips, 2 * 3);
 }
 
-// 25 ms each way and 10 Mbit/s: prints what a step takes. Times are no claim of a test.
-TEST(FarAway, AStepOfFourGroupsOverALinkThatDelays) {
+// 25 ms each way and 10 Mbit/s: prints the time of a step beside that of its bytes and of the round
+// trips that are allowed. Times are no claim of a test.
+TEST(FarAway, StepsOverALinkThatDelays) {
   using Clock = std::chrono::steady_clock;
-  for (const std::size_t groups : {1u, 4u}) {
-    SlowRelay relay(std::chrono::milliseconds(25), 1.25e6);
+  constexpr std::chrono::milliseconds kDelay{25};
+  constexpr double kBytesPerSecond = 1.25e6;
+  for (const auto& [groups, round_trips] : {std::pair(1, 2), {4, 3}}) {
+    SlowRelay relay(kDelay, kBytesPerSecond);
     Clock::time_point before;
+    std::size_t bytes_before = 0, bytes = 0;
     std::chrono::duration<double, std::milli> step{};
-    run_far_step(relay, groups, [&] {
+    const FarStep wanted{.groups = static_cast<std::size_t>(groups), .elements = 100'000};
+    run_far_step(relay, wanted, [&] {
       const Clock::time_point now = Clock::now();
       step = now - std::exchange(before, now);
+      bytes = relay.bytes() - std::exchange(bytes_before, relay.bytes());
     });
-    std::printf("far away: a step of %zu groups takes %.0f ms\n", groups, step.count());
+    const double of_bytes = 1e3 * static_cast<double>(bytes) / kBytesPerSecond;
+    std::printf(
+        "far away: a step of %d groups takes %.0f ms; its bytes %.0f ms, and with %d round "
+        "trips %.0f ms\n",
+        groups, step.count(), of_bytes, round_trips,
+        of_bytes + round_trips * 2.0 * static_cast<double>(kDelay.count()));
   }
 }
 

@@ -136,6 +136,9 @@ class SlowRelay final : public Relay {
       : delay_(delay), bytes_per_second_(bytes_per_second) {}
   ~SlowRelay() override { stop(); }
 
+  // So many were taken in the direction of which more were.
+  std::size_t bytes() const { return std::max(bytes_[0].load(), bytes_[1].load()); }
+
  private:
   using Clock = std::chrono::steady_clock;
 
@@ -153,6 +156,7 @@ class SlowRelay final : public Relay {
       const auto bytes = read(lines()[i], 4096);
       if (!bytes) return false;
       if (*bytes == 0) continue;
+      bytes_[i % 2] += *bytes;
       Clock::time_point& free_at = free_at_[i % 2];
       free_at = std::max(free_at, Clock::now()) +
                 std::chrono::duration_cast<Clock::duration>(
@@ -169,8 +173,9 @@ class SlowRelay final : public Relay {
 
   const std::chrono::milliseconds delay_;
   const double bytes_per_second_;
-  std::array<Clock::time_point, 2> free_at_ = {};  // by direction
-  std::vector<Parcel> parcels_;                    // of each line in their order
+  std::array<std::atomic<std::size_t>, 2> bytes_ = {};  // by direction
+  std::array<Clock::time_point, 2> free_at_ = {};       // the same
+  std::vector<Parcel> parcels_;                         // of each line in their order
 };
 
 }  // namespace gradwire

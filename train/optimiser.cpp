@@ -6,6 +6,7 @@
 
 #include "gradwire/core/check.h"
 #include "gradwire/core/error.h"
+#include "gradwire/core/usage_error.h"
 #include "gradwire/kernel/sums.h"
 #include "train/read_spec.h"
 
@@ -78,7 +79,7 @@ OptimiserOptions parse_optimiser(std::string_view text) {
 
 void check_optimiser_fits(const MethodTraits& traits, const std::string& method,
                           const OptimiserOptions& optimiser, bool clips, bool has_regulariser) {
-  const auto refuse = [&](const std::string& why) { throw Error(method + " " + why); };
+  const auto refuse = [&](const std::string& why) { throw UsageError(method + " " + why); };
   if (traits.owns_moments) {
     if (optimiser.kind == OptimiserOptions::Kind::adam && optimiser.decay > 0) {
       refuse("decays weights beside the gradient, and " + optimiser.spec() +
@@ -104,8 +105,8 @@ void check_optimiser_fits(const MethodTraits& traits, const std::string& method,
            " would count twice: take --optimiser sgd");
   }
   if (has_regulariser && optimiser.has_momentum()) {
-    throw Error("a regulariser's prox belongs to steps along the gradient, which " +
-                optimiser.spec() + " does not take: take --optimiser sgd");
+    throw UsageError("a regulariser's prox belongs to steps along the gradient, which " +
+                     optimiser.spec() + " does not take: take --optimiser sgd");
   }
 }
 

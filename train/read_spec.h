@@ -27,7 +27,7 @@ auto read_spec(std::string_view text, const std::string& what, Read read,
     }
     const auto nearest = nearest_name(name, names);
     reader.fail("there is no " + what + " called '" + name + "'" +
-                (nearest ? "; did you mean '" + *nearest + "'?" : "; there are " + list));
+                (nearest ? "; did you mean '" + *nearest + "'?" : "; known are " + list));
   }
   reader.finish();
   return *std::move(result);

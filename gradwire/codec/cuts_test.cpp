@@ -1,6 +1,7 @@
 // A codec's meaning is per tensor: how the tensor is cut changes nothing.
 #include <algorithm>
 
+#include "gradwire/codec/pipes.h"
 #include "gradwire/codec/test_support.h"
 #include "gradwire/kernel/test_support.h"
 
@@ -82,6 +83,20 @@ TEST(Cuts, SharedSeedKeepsTheSamePlacesOnAllRanks) {
   const auto a = test.round_trip(gaussian(5000, 1), Rng{.seed = 1, .rank = 1});
   const auto b = test.round_trip(gaussian(5000, 2), Rng{.seed = 1, .rank = 2});
   for (std::size_t j = 0; j < a.size(); ++j) ASSERT_EQ(a[j] == 0, b[j] == 0) << j;
+}
+
+TEST(Cuts, TheEntropyStageChangesNoValue) {
+  EXPECT_EQ(make_codec_without_entropy("natural"), nullptr);
+  for (const std::string spec : {"natural", "qsgd(bits=4)", "none", "topk(5%) | natural"}) {
+    SCOPED_TRACE(spec);
+    const auto without = make_codec_without_entropy(spec + " | entropy");
+    ASSERT_NE(without, nullptr);
+    EXPECT_EQ(without->spec(), make_codec(spec)->spec());
+    const std::vector<float> tensor = heavy_tailed(10007, 3);
+    const Rng rng{.seed = 2};
+    expect_same_bits(CodecTest(without->spec()).round_trip(tensor, rng),
+                     CodecTest(spec + " | entropy").round_trip(tensor, rng));
+  }
 }
 
 TEST(Cuts, DecodeAddAddsWhatDecodeGives) {

@@ -52,8 +52,8 @@ std::string sparsifier_names() {
   if (const auto near = nearest_name(stage.name, names)) {
     what += "; did you mean '" + *near + "'?";
   } else {
-    what += "; there are";
-    for (const auto& name : names) what += " " + name;
+    what += "; codecs are";
+    for (const auto& name : names) what += (&name == &names.front() ? " " : ", ") + name;
   }
   fail_at(text, stage.position, what);
 }
@@ -109,16 +109,14 @@ std::string canonical_spec(const Pipe& pipe) {
   return spec;
 }
 
-}  // namespace
-
-std::size_t read_bucket(StageReader& stage) {
-  return static_cast<std::size_t>(stage.integer("bucket", 512, 1, std::int64_t{1} << 31));
-}
-
-std::unique_ptr<const Codec> make_codec(std::string_view text) {
+Pipe read_pipe(std::string_view text) {
   const Spec spec = parse_spec(text);
   Pipe pipe;
   for (const SpecStage& stage : spec.stages) add_stage(spec.text, stage, pipe);
+  return pipe;
+}
+
+std::unique_ptr<const Codec> make_codec_of(Pipe pipe) {
   std::string canonical = canonical_spec(pipe);
   if (!pipe.quantiser) pipe.quantiser = make_plain_quantiser();
   ValueCoder coder(std::move(pipe.quantiser), pipe.entropy);
@@ -127,6 +125,23 @@ std::unique_ptr<const Codec> make_codec(std::string_view text) {
                                          std::move(coder));
   }
   return std::make_unique<DenseCodec>(std::move(canonical), std::move(coder));
+}
+
+}  // namespace
+
+std::size_t read_bucket(StageReader& stage) {
+  return static_cast<std::size_t>(stage.integer("bucket", 512, 1, std::int64_t{1} << 31));
+}
+
+std::unique_ptr<const Codec> make_codec(std::string_view spec) {
+  return make_codec_of(read_pipe(spec));
+}
+
+std::unique_ptr<const Codec> make_codec_without_entropy(std::string_view spec) {
+  Pipe pipe = read_pipe(spec);
+  if (!pipe.entropy) return nullptr;
+  pipe.entropy = false;
+  return make_codec_of(std::move(pipe));
 }
 
 std::unique_ptr<const Codec> make_plain_codec() { return make_codec(none_stage().name); }

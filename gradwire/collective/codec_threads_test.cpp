@@ -38,9 +38,8 @@ Outcome exchange_with(std::size_t threads, const ExchangeOptions& options, bool 
         sum = sum * 31 + checksum(std::as_bytes(std::span(mean)));
       }
       if (!walks) continue;
-      exchange->walk_own([&](const TensorPiece&, std::span<const std::byte> payload) {
-        sum = sum * 31 + checksum(payload);
-      });
+      exchange->walk_own(
+          [&](const Exchange::OwnPiece& piece) { sum = sum * 31 + checksum(piece.payload); });
     }
   });
   return outcome;

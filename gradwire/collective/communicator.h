@@ -13,7 +13,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "gradwire/collective/host_choice.h"
 #include "gradwire/collective/owner_shares.h"
 #include "gradwire/transport/transport.h"
 
@@ -27,10 +29,16 @@ struct CommunicatorOptions {
   // divided among the ranks on it. Results do not depend on it, and ranks may differ in it.
   std::size_t codec_threads = 0;
 
+  // Which ranks share a host. With several on some host, methods have two levels: the ranks of a
+  // host add up their gradients in shared memory, and hosts exchange the sums (docs/exchange.md).
+  HostChoice hosts = {};
+
   // The rate of this rank's own link. If all ranks give one, exchanges with the topology scatter
   // cut their chunks accordingly (owner_shares), so that all links finish together.
   std::optional<LinkRate> link = {};
 };
+
+struct HostGroups;  // collective/host_groups.h
 
 class Communicator {
  public:
@@ -48,6 +56,7 @@ class Communicator {
   std::size_t codec_threads() const;
   std::span<const LinkRate> links() const;  // by rank; empty unless all ranks gave a rate
   std::size_t refused_connections() const;  // as the transport counts them
+  HostGroups* hosts();  // null unless hosts have several ranks, and CommunicatorOptions asks
 
   // The transport's own sum of floats, the baseline of benchmarks.
   void allreduce(std::span<float> values);
@@ -62,6 +71,11 @@ class Communicator {
   Impl& impl() { return *impl_; }  // for exchanges
 
  private:
+  friend struct HostGroups;
+  // Some of the ranks of `whole`, which must outlive it. Its own calls fail when those of the whole
+  // do, with the same errors: they name ranks of the whole.
+  Communicator(Communicator& whole, const std::vector<std::size_t>& members, std::uint16_t group);
+
   std::unique_ptr<Impl> impl_;
 };
 

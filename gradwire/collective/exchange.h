@@ -81,10 +81,17 @@ class Exchange {
     return finish();
   }
 
-  // Visits the message that this rank sent in the last exchange, piece by piece in the order of the
-  // elements. The payloads are of the uplink's codec. Throws Error on a ring that rounds at every
-  // hop: there a rank has no message of its own.
-  using Visitor = std::function<void(const TensorPiece& piece, std::span<const std::byte> payload)>;
+  // One piece of a rank's own message.
+  struct OwnPiece {
+    TensorPiece of_tensor;
+    const Codec& codec;  // that of the uplink, or that without its entropy stage
+    std::span<const std::byte> payload;
+    std::uint64_t message_bytes;  // its part of Traffic::message_bytes
+  };
+  // Visits the message of this rank in the last exchange, piece by piece in the order of the
+  // elements. Throws Error on a ring that rounds at every hop: there a rank has no message of its
+  // own.
+  using Visitor = std::function<void(const OwnPiece& piece)>;
   virtual void walk_own(const Visitor& visit) const = 0;
 };
 

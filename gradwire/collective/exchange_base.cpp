@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "gradwire/codec/pipes.h"
 #include "gradwire/core/check.h"
 #include "gradwire/kernel/block.h"
 #include "gradwire/kernel/copy.h"
@@ -46,6 +47,7 @@ ExchangeBase::ExchangeBase(Communicator::Impl& communicator, ExchangeSetup setup
           .codecs = setup_.up,
           .fingerprint = fingerprint(setup_.up.spec()),
           .direction = traits_of(setup_.topology).passes_sums ? Direction::hop : Direction::up},
+      staying_codec_(find_staying_codec()),
       threads_(communicator.threads()),
       scales_(setup_.tensors.size()),
       shares_(ranks_),
@@ -54,6 +56,27 @@ ExchangeBase::ExchangeBase(Communicator::Impl& communicator, ExchangeSetup setup
       payloads_(encoded_.size() * ranks_),
       sent_(encoded_.size()) {
   threads_.reserve(largest_piece(setup_.layout));
+}
+
+// None for messages that are used again or walked by a port, which asks for their codec. None
+// either where sent segments do not tell how long the others would be: sparse ones, those of
+// several codecs, and where nothing is sent.
+std::unique_ptr<const Codec> ExchangeBase::find_staying_codec() const {
+  const TensorCodecs& ups = setup_.up;
+  const bool has_sent_segments =
+      setup_.layout.chunks.size() == ranks_ && contributes(rank_) &&
+      setup_.layout.chunks[rank_].segment_count < layout().segments.size();
+  if (!traits_of(setup_.topology).has_owners || setup_.is_ported || setup_.keeps_uploads ||
+      !has_sent_segments || !ups.has_common() || ups.is_sparse()) {
+    return nullptr;
+  }
+  return make_codec_without_entropy(ups.common().spec());
+}
+
+bool ExchangeBase::is_staying(std::size_t segment) const {
+  if (!saves_entropy()) return false;
+  const Chunk& chunk = layout().chunks[rank_];
+  return segment >= chunk.first_segment && segment < chunk.first_segment + chunk.segment_count;
 }
 
 void ExchangeBase::await_started() noexcept {
@@ -130,7 +153,11 @@ std::size_t ExchangeBase::up_frame_bytes_max(const Segment& segment) const {
 
 std::size_t ExchangeBase::up_bytes_max(const Piece& piece) const {
   const std::size_t tensor = piece.of_tensor.tensor;
-  return up(tensor).payload_bytes_max(piece.of_tensor.elements, setup_.tensors[tensor].elements);
+  const std::size_t elements = piece.of_tensor.elements;
+  const std::size_t of_all = setup_.tensors[tensor].elements;
+  const std::size_t bytes = up(tensor).payload_bytes_max(elements, of_all);
+  if (!saves_entropy()) return bytes;
+  return std::max(bytes, staying_codec_->payload_bytes_max(elements, of_all));
 }
 
 void ExchangeBase::measure_values() {
@@ -166,18 +193,63 @@ std::span<const float> ExchangeBase::prepared(const TensorPiece& piece, PieceMem
 }
 
 Written ExchangeBase::encode_up(const Segment& segment, std::span<std::byte> memory) {
-  const Written written = write_parcel(
+  const Written written = encode_values(
+      segment, memory, [this](std::size_t tensor) -> const Codec& { return up(tensor); });
+  report_.traffic.message_bytes += kFrameHeaderBytes + written.parcel.size();
+  return written;
+}
+
+Written ExchangeBase::encode_staying(const Segment& segment, std::span<std::byte> memory) {
+  return encode_values(segment, memory,
+                       [this](std::size_t) -> const Codec& { return *staying_codec_; });
+}
+
+template <class CodecOf>
+Written ExchangeBase::encode_values(const Segment& segment, std::span<std::byte> memory,
+                                    const CodecOf& codec_of) {
+  return write_parcel(
       segment, call_.weight, memory, [this](const Piece& piece) { return up_bytes_max(piece); },
-      [this](const Piece& piece, std::size_t, std::span<std::byte> room,
-             PieceMemory& thread) -> Expected<Encoded, BadPayload> {
+      [&](const Piece& piece, std::size_t, std::span<std::byte> room,
+          PieceMemory& thread) -> Expected<Encoded, BadPayload> {
         const StopWatch watch(thread.encode_seconds);
         const TensorPiece& part = piece.of_tensor;
-        return up(part.tensor)
+        return codec_of(part.tensor)
             .encode(scales_[part.tensor], {.values = prepared(part, thread), .first = part.first},
                     rng(part.tensor, Purpose::uplink, rank_), room, thread.workspace);
       });
-  report_.traffic.message_bytes += kFrameHeaderBytes + written.parcel.size();
-  return written;
+}
+
+namespace {
+
+// As many bytes per element as others have.
+class BytesOfOthers {
+ public:
+  void add(std::size_t elements, std::size_t bytes) {
+    elements_ += elements;
+    bytes_ += bytes;
+  }
+  std::uint64_t of(std::size_t elements) const {
+    if (elements_ == 0) return 0;
+    const double bytes = static_cast<double>(elements) * static_cast<double>(bytes_);
+    return static_cast<std::uint64_t>(std::llround(bytes / static_cast<double>(elements_)));
+  }
+
+ private:
+  std::size_t elements_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace
+
+void ExchangeBase::report_staying(std::span<const Written> segments) {
+  BytesOfOthers sent;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if (!is_staying(i)) sent.add(layout().segments[i].elements, segments[i].parcel.size());
+  }
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if (!is_staying(i)) continue;
+    report_.traffic.message_bytes += kFrameHeaderBytes + sent.of(layout().segments[i].elements);
+  }
 }
 
 Written ExchangeBase::join_payloads(std::span<std::byte> room, std::size_t pieces, float weight) {
@@ -362,9 +434,10 @@ std::optional<BadPayload> ExchangeBase::average(const Piece& piece, std::size_t 
 std::optional<BadPayload> ExchangeBase::add_to_zeros(const Piece& piece, std::size_t i,
                                                      PieceMemory& memory, std::span<float> mean,
                                                      float scale) {
-  const Codec& codec = up(piece.of_tensor.tensor);
   for (std::size_t peer = 0; peer < ranks_; ++peer) {
     if (!contributes(peer)) continue;
+    const bool has_stayed = peer == rank_ && saves_entropy();
+    const Codec& codec = has_stayed ? *staying_codec_ : up(piece.of_tensor.tensor);
     const float weight = scale * shares_[peer];
     const auto added = codec.decode_add(payload(i, peer), weight, mean, memory.workspace);
     if (!added) return bad_if(added, peer);
@@ -400,11 +473,27 @@ Decoded<void> ExchangeBase::decode_mean(const Codec& codec, std::span<const std:
 }
 
 void ExchangeBase::walk(std::span<const Written> segments, const Visitor& visit) const {
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    const Segment& segment = layout().segments[i];
-    ParcelReader parcel = open_own(segments[i], segment);
-    for (const Piece& piece : layout().pieces_of(segment)) visit(piece.of_tensor, parcel.next());
+  const auto walk_pieces = [&](const auto& visit_piece) {
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      const Segment& segment = layout().segments[i];
+      ParcelReader parcel = open_own(segments[i], segment);
+      for (const Piece& piece : layout().pieces_of(segment)) {
+        visit_piece(piece.of_tensor, parcel.next(), is_staying(i));
+      }
+    }
+  };
+  BytesOfOthers sent;
+  if (saves_entropy()) {
+    walk_pieces([&](const TensorPiece& piece, auto payload, bool has_stayed) {
+      if (!has_stayed) sent.add(piece.elements, payload.size());
+    });
   }
+  walk_pieces([&](const TensorPiece& piece, auto payload, bool has_stayed) {
+    visit({.of_tensor = piece,
+           .codec = has_stayed ? *staying_codec_ : up(piece.tensor),
+           .payload = payload,
+           .message_bytes = has_stayed ? sent.of(piece.elements) : payload.size()});
+  });
 }
 
 }  // namespace gradwire

@@ -135,6 +135,11 @@ class ExchangeBase : public MethodExchange, public Job {
   void measure_values();
   void prepare_all();  // in place
   Written encode_up(const Segment& segment, std::span<std::byte> memory);
+  // The same for a segment that stays on this rank, if saves_entropy(). Nothing is reported: see
+  // report_staying().
+  Written encode_staying(const Segment& segment, std::span<std::byte> memory);
+  // What an owner sends to itself need not be short, and does without the entropy stage.
+  bool saves_entropy() const { return staying_codec_ != nullptr; }
 
   // --- Pieces ---
 
@@ -327,6 +332,17 @@ class ExchangeBase : public MethodExchange, public Job {
 
   // Visits the payloads of all segments as this rank wrote them.
   void walk(std::span<const Written> segments, const Visitor& visit) const;
+  // A piece of which the values are the payload.
+  OwnPiece plain_piece(const Piece& piece) const {
+    const std::span<const std::byte> bytes = std::as_bytes(values(piece.of_tensor));
+    return {.of_tensor = piece.of_tensor,
+            .codec = up(piece.of_tensor.tensor),
+            .payload = bytes,
+            .message_bytes = bytes.size()};
+  }
+  // Adds the segments without entropy stage to the report, with as many bytes per element as the
+  // segments that were sent.
+  void report_staying(std::span<const Written> segments);
 
   PieceThreads& threads() { return threads_; }
   bool is_large() const { return is_large_; }  // the means do not stay in the caches
@@ -356,6 +372,12 @@ class ExchangeBase : public MethodExchange, public Job {
   }
 
  private:
+  std::unique_ptr<const Codec> find_staying_codec() const;
+  // Of the codec of the uplink, or of staying_codec_.
+  template <class CodecOf>
+  Written encode_values(const Segment& segment, std::span<std::byte> memory,
+                        const CodecOf& codec_of);
+  bool is_staying(std::size_t segment) const;
   Written join_payloads(std::span<std::byte> room, std::size_t pieces, float weight);
   Decoded<Frame> checked_frame(Inbox& inbox, const FrameKind& kind, const Segment& segment,
                                std::size_t sender);
@@ -372,6 +394,7 @@ class ExchangeBase : public MethodExchange, public Job {
   const std::size_t rank_;
   const std::size_t ranks_;
   const FrameKind up_kind_;
+  const std::unique_ptr<const Codec> staying_codec_;  // null: the same as for everybody else
   ExchangeCall call_;
   MethodCall method_;
   ExchangeReport report_;

@@ -296,7 +296,7 @@ TEST(FrameFaultsThread, ParcelThatIsNoneIsRefused) {
         [](Bytes& parcel) {
           store_le(std::span(parcel), 0, std::numeric_limits<float>::quiet_NaN());
         },
-        "weight that is none");
+        "invalid weight");
   }
 }
 

@@ -154,7 +154,11 @@ bool OwnerExchange::encode_next() {
   const std::span<std::byte> memory = up_frames_.room(index);
   const bool is_own = !up_senders_[index];
   Written& written = written_[index];
-  if (!method().is_repeat) written = encode_up(segment, memory);
+  if (is_own && saves_entropy()) {
+    written = encode_staying(segment, memory);
+  } else if (!method().is_repeat) {
+    written = encode_up(segment, memory);
+  }
   if (is_own) {
     ++own_encoded_;
   } else {
@@ -162,6 +166,7 @@ bool OwnerExchange::encode_next() {
          method().is_repeat ? seal_repeat(up_kind(), segment, memory)
                             : seal(up_kind(), segment, !written.finite, written.parcel, memory));
   }
+  if (encoded_ == order_.size() && saves_entropy()) report_staying(written_);
   return true;
 }
 

@@ -9,7 +9,7 @@ Unexpected<DecodeError> no_head(std::size_t bytes) {
   return Unexpected{DecodeError{"parcel ends inside its head", bytes}};
 }
 Unexpected<DecodeError> no_weight() {
-  return Unexpected{DecodeError{"parcel has a weight that is none", 0}};
+  return Unexpected{DecodeError{"parcel has an invalid weight", 0}};
 }
 Unexpected<DecodeError> too_short(std::size_t bytes) {
   return Unexpected{DecodeError{"parcel is shorter than its payloads", bytes}};

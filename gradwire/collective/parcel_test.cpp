@@ -137,7 +137,7 @@ TEST(Parcel, WeightThatIsNoneIsRefused) {
                              -Limits::infinity(), -1.0F, -Limits::denorm_min()}) {
     const auto parcel = ParcelReader::open(parcel_of(weight, {Bytes(3)}), 1);
     ASSERT_FALSE(parcel) << weight;
-    EXPECT_STREQ(parcel.error().what, "parcel has a weight that is none");
+    EXPECT_STREQ(parcel.error().what, "parcel has an invalid weight");
     EXPECT_EQ(parcel.error().byte_offset, 0u);
   }
   for (const float weight : {0.0F, -0.0F, Limits::denorm_min(), Limits::max()}) {

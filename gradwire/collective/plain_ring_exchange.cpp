@@ -302,7 +302,7 @@ bool PlainRingExchange::take_mean() {
 
 void PlainRingExchange::walk_own(const Visitor& visit) const {
   for (const Piece& piece : layout().pieces) {
-    visit(piece.of_tensor, std::as_bytes(values(piece.of_tensor)));
+    visit(plain_piece(piece));
   }
 }
 

@@ -27,14 +27,30 @@ Communicator::Impl::Impl(std::unique_ptr<Transport> transport, const Communicato
     : run_(options.run),
       transport_(std::move(transport)),
       presence_(*transport_, options.peer_timeout),
-      agreement_(*transport_, presence_),
-      links_{.transport = *transport_,
-             .presence = presence_,
-             .agreement = agreement_,
-             .run = options.run},
+      agreement_(std::make_unique<Agreement>(*transport_, presence_)),
+      links_(PeerLinks{.transport = *transport_,
+                       .presence = presence_,
+                       .agreement = *agreement_,
+                       .run = options.run}),
       thread_([this] { serve(); }) {}
 
+// The transport belongs to the progress thread, which makes the transfers of the agreement.
+Communicator::Impl::Impl(Impl& whole, const std::vector<std::size_t>& members, std::uint16_t group)
+    : whole_(&whole),
+      run_(whole.run_),
+      transport_(make_subgroup(*whole.transport_, members, group, GroupErrors::name_parent_ranks)),
+      presence_(whole.presence_, members) {
+  whole.call(
+      [this](PeerLinks&) { agreement_ = std::make_unique<Agreement>(*transport_, presence_); });
+  links_.emplace(PeerLinks{
+      .transport = *transport_, .presence = presence_, .agreement = *agreement_, .run = run_});
+  for (const std::size_t member : members) {
+    if (!whole.rates_.empty()) rates_.push_back(whole.rates_[member]);
+  }
+}
+
 Communicator::Impl::~Impl() {
+  if (whole_ != nullptr) return;
   if (!is_closed_) {
     try {
       call([](PeerLinks& links) {
@@ -49,12 +65,16 @@ Communicator::Impl::~Impl() {
   }
   wake_.notify_one();
   thread_.join();
+  hosts_.reset();  // its groups use the transport
 }
 
-void Communicator::Impl::queue(Job& job) {
+void Communicator::Impl::queue(Job& job) { (whole_ ? *whole_ : *this).queue(job, *links_); }
+
+void Communicator::Impl::queue(Job& job, PeerLinks& links) {
   {
     const std::lock_guard lock(mutex_);
     GW_CHECK(!job.is_queued_);
+    job.links_ = &links;
     job.is_queued_ = true;
     job.failure_ = nullptr;
     queued_.push_back(&job);
@@ -64,6 +84,7 @@ void Communicator::Impl::queue(Job& job) {
 }
 
 void Communicator::Impl::wait(Job& job) {
+  if (whole_ != nullptr) return whole_->wait(job);
   std::unique_lock lock(mutex_);
   done_.wait(lock, [&job] { return !job.is_queued_; });
   if (job.failure_) std::rethrow_exception(job.failure_);
@@ -76,11 +97,14 @@ void Communicator::Impl::call(const std::function<void(PeerLinks&)>& task) {
 }
 
 void Communicator::Impl::close() {
+  if (whole_ != nullptr) return;
   call([](PeerLinks& links) { links.presence.leave(); });
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
   failure_ = std::make_exception_ptr(Error("the communicator is closed"));
 }
+
+void Communicator::Impl::set_hosts(std::unique_ptr<HostGroups> hosts) { hosts_ = std::move(hosts); }
 
 void Communicator::Impl::serve() {
   std::unique_lock lock(mutex_);
@@ -123,7 +147,7 @@ void Communicator::Impl::begin_jobs() {
     running_.push_back(job);
     job->seconds_ = 0;
     const StopWatch watch(job->seconds_);
-    job->begin(links_);
+    job->begin(*job->links_);
   }
 }
 
@@ -147,7 +171,8 @@ Job* Communicator::Impl::take_next() {
 bool Communicator::Impl::may_begin(const Job& job) const {
   if (running_.empty()) return true;
   return job.tag_ != Job::kAlone && std::ranges::none_of(running_, [&](const Job* other) {
-           return other->tag_ == Job::kAlone || other->tag_ == job.tag_;
+           return other->tag_ == Job::kAlone ||
+                  (other->tag_ == job.tag_ && other->links_ == job.links_);
          });
 }
 
@@ -158,7 +183,7 @@ bool Communicator::Impl::give_turns() {
     Turn turn = Turn::finished;
     try {
       const StopWatch watch((*job)->seconds_);
-      turn = (*job)->advance(links_);
+      turn = (*job)->advance(*(*job)->links_);
     } catch (const StartError&) {
       start_error = std::current_exception();
     }

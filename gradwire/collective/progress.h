@@ -16,6 +16,7 @@
 
 #include "gradwire/collective/agreement.h"
 #include "gradwire/collective/communicator.h"
+#include "gradwire/collective/host_groups.h"
 #include "gradwire/collective/piece_threads.h"
 #include "gradwire/transport/presence.h"
 #include "gradwire/transport/transport.h"
@@ -52,7 +53,8 @@ class Job {
   virtual bool work_ahead() { return false; }
 
  protected:
-  // Jobs with the same tag do not run at once, so the frames of one do not get to another.
+  // Jobs of a communicator with the same tag do not run at once, so the frames of one do not get to
+  // another.
   static constexpr std::uint16_t kAlone = 0;  // nothing else runs at the same time
   explicit Job(std::uint16_t tag) : tag_(tag) {}
 
@@ -63,6 +65,7 @@ class Job {
  private:
   friend class Communicator::Impl;
   const std::uint16_t tag_;
+  PeerLinks* links_ = nullptr;  // of the communicator that it was queued on
   double seconds_ = 0;
   bool is_queued_ = false;  // until it has finished
   std::exception_ptr failure_;
@@ -71,6 +74,9 @@ class Job {
 class Communicator::Impl {
  public:
   Impl(std::unique_ptr<Transport> transport, const CommunicatorOptions& options);
+  // Of some of the ranks of `whole`, which must outlive it. Jobs run on the whole's progress
+  // thread.
+  Impl(Impl& whole, const std::vector<std::size_t>& members, std::uint16_t group);
   ~Impl();
 
   // The job must stay until it was waited for.
@@ -93,7 +99,7 @@ class Communicator::Impl {
   // The threads that encode and decode, for one turn at a time. Started once, before the first
   // exchange is made.
   void start_threads(std::size_t count) { threads_ = std::make_unique<PieceThreads>(count); }
-  PieceThreads& threads() { return *threads_; }
+  PieceThreads& threads() { return whole_ != nullptr ? whole_->threads() : *threads_; }
 
   // The rates of all ranks' links, where they are known. Set once, as start_threads().
   void set_links(std::vector<LinkRate> rates) { rates_ = std::move(rates); }
@@ -101,6 +107,10 @@ class Communicator::Impl {
 
   const Transport& transport() const { return *transport_; }
   std::uint64_t run() const { return run_; }
+
+  // Where hosts have several ranks. Set once, as start_threads().
+  void set_hosts(std::unique_ptr<HostGroups> hosts);
+  HostGroups* hosts() { return hosts_.get(); }
 
  private:
   void serve();
@@ -117,14 +127,18 @@ class Communicator::Impl {
   std::exception_ptr own_failure(const std::exception& error);
   std::exception_ptr first_cause(const PeerError& error);
 
+  void queue(Job& job, PeerLinks& links);
+
+  Impl* const whole_ = nullptr;  // of which this is a group
   const std::uint64_t run_;
   std::unique_ptr<Transport> transport_;
   Presence presence_;
-  Agreement agreement_;
-  PeerLinks links_;
+  std::unique_ptr<Agreement> agreement_;
+  std::optional<PeerLinks> links_;
   std::uint32_t exchanges_ = 0;
   std::unique_ptr<PieceThreads> threads_;
   std::vector<LinkRate> rates_;
+  std::unique_ptr<HostGroups> hosts_;
 
   std::mutex mutex_;
   std::condition_variable wake_;  // the progress thread

@@ -294,7 +294,7 @@ void RingExchange::walk_own(const Visitor& visit) const {
   }
   if (own_frames_.size() > 0) return walk(own_written_, visit);
   for (const Piece& piece : layout().pieces) {
-    visit(piece.of_tensor, std::as_bytes(values(piece.of_tensor)));
+    visit(plain_piece(piece));
   }
 }
 

@@ -22,7 +22,7 @@ TensorCodecs::TensorCodecs(std::vector<std::shared_ptr<const Codec>> each)
 }
 
 const Codec& TensorCodecs::common() const {
-  GW_CHECK(codecs_.size() == 1);
+  GW_CHECK(has_common());
   return *codecs_.front();
 }
 

@@ -17,7 +17,8 @@ class TensorCodecs {
   explicit TensorCodecs(std::vector<std::shared_ptr<const Codec>> each);
 
   const Codec& of(std::size_t tensor) const { return *codecs_[codecs_.size() == 1 ? 0 : tensor]; }
-  // The codec of all tensors, if they have the same one.
+  // Whether all tensors have the same codec, and that codec.
+  bool has_common() const { return codecs_.size() == 1; }
   const Codec& common() const;
 
   // Properties of tensors that travel together: the strictest of their codecs decides.

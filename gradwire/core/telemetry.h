@@ -9,7 +9,7 @@ namespace gradwire {
 // Bytes of one rank, frame headers included.
 struct Traffic {
   std::uint64_t message_bytes =
-      0;  // the rank's own message, counted once even if it is sent to several peers
+      0;  // the rank's own message, counted once however often it is sent; see docs/exchange.md
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
 

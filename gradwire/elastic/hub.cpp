@@ -40,7 +40,7 @@ HostPort parse_host_port(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto port = std::from_chars(has_host ? text.data() + colon + 1 : end, end, result.port);
   if (port.ec != std::errc() || port.ptr != end) {
-    throw UsageError("'" + text + "' is no address: give host:port, such as 10.0.0.2:29400");
+    throw UsageError("'" + text + "' is not an address: give host:port, such as 10.0.0.2:29400");
   }
   result.host = text.substr(0, colon);
   if (result.host.front() == '[' && result.host.back() == ']') {

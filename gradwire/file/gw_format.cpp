@@ -53,7 +53,7 @@ Decoded<std::size_t> check_header(std::span<const std::byte> bytes) {
   const std::span<const std::byte> start = bytes.first(std::min(bytes.size(), kMagic.size()));
   if (!std::equal(start.begin(), start.end(), kMagic.begin())) {
     return Unexpected{
-        DecodeError{"no .gw file, or one that was copied as if it were text", kMagicAt}};
+        DecodeError{"this is not a .gw file, or it was transferred as text", kMagicAt}};
   }
   const DecodeError ends_early = {"the file ends within its header", bytes.size()};
   if (bytes.size() < kSpecAt) return Unexpected{ends_early};

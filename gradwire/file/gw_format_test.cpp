@@ -146,7 +146,7 @@ TEST(GwFormat, CopyingAsTextIsNoticed) {
   std::string seven_bits = some_file();
   for (char& c : seven_bits) c = static_cast<char>(c & 0x7f);
   for (const std::string& damaged : {line_ends, seven_bits, std::string("foreign")}) {
-    expect_gw_refused(damaged, 0, "no .gw file, or one that was copied as if it were text");
+    expect_gw_refused(damaged, 0, "this is not a .gw file, or it was transferred as text");
   }
 }
 

@@ -93,9 +93,9 @@ MethodEntry ef_method() {
   return {.name = "ef",
           .read = read_ef,
           .examples = {{"ef(topk(1%))", 1, 1, "", topologies_with_messages(),
-                        "what was not sent is added to the next gradient"},
+                        "adds the unsent part of a gradient to the next one"},
                        {"ef(topk(1%), down=natural)", 1, 1, "", topologies_with_owners(),
-                        "the same, and what goes down has a memory of its own"}}};
+                        "the same, with a memory for the downlink, too"}}};
 }
 
 }  // namespace gradwire

@@ -334,8 +334,8 @@ std::vector<std::uint64_t> ExchangeMethod::tensor_bytes() const {
   std::vector<std::uint64_t> bytes(workspace_.tensors.size());
   if (is_repeat_ || workspace_.only_averages) return bytes;
   for (const Group& group : groups_) {
-    group.exchange->walk_own([&](const TensorPiece& piece, std::span<const std::byte> payload) {
-      bytes[group.first + piece.tensor] += payload.size();
+    group.exchange->walk_own([&](const Exchange::OwnPiece& piece) {
+      bytes[group.first + piece.of_tensor.tensor] += piece.message_bytes;
     });
   }
   return bytes;

@@ -22,6 +22,14 @@ namespace gradwire {
 class CommitGate;        // collective/method_exchange.h
 class RepeatableMethod;  // method/repeatable_method.h
 
+// What the ranks of a host exchange with other hosts, where the communicator has several on a host.
+enum class HostParts {
+  rows,      // each rank some rows of every tensor
+  tensors,   // each rank some of the tensors, for methods that look at whole ones
+  one_rank,  // one rank everything, for methods that look at the whole gradient
+  inside,    // the method around which this one stands takes care of it
+};
+
 struct ParsedMethod {
   std::string spec;  // the canonical text
   MethodTraits traits;
@@ -41,6 +49,9 @@ struct ParsedMethod {
 
   // The kind of its notes; null for most methods.
   const NoteKind* note = nullptr;
+
+  // Not set: by the traits. parse_method() sets it.
+  std::optional<HostParts> host_parts = {};
 
   // The largest step size of gradient descent with proven convergence.
   std::function<double(const StepFacts&)> safe_step = usual_step;

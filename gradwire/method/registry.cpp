@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/error.h"
 #include "gradwire/method/direct.h"
+#include "gradwire/method/levels/host_method.h"
 #include "gradwire/method/methods.h"
 #include "gradwire/method/presets.h"
 
@@ -58,11 +60,34 @@ std::string_view expand(std::string_view text) {
             "there is no method or codec called '" + stage.name + "'; did you mean '" + *nearest +
                 "'?");
   }
-  std::string what = "there is no codec called '" + stage.name + "'; there are";
-  for (const std::string& name : codec_stage_names()) what += ' ' + name;
-  what += ", and the methods";
-  for (const std::string& name : names) what += ' ' + name;
+  std::string what = "there is no codec called '" + stage.name + "'; codecs are";
+  const char* between = " ";
+  for (const std::string& name : codec_stage_names()) {
+    what += std::exchange(between, ", ") + name;
+  }
+  what += "; methods are";
+  between = " ";
+  for (const std::string& name : names) what += std::exchange(between, ", ") + name;
   fail_at(text, stage.position, what);
+}
+
+HostParts usual_host_parts(const ParsedMethod& method) {
+  if (method.traits.needs_whole_gradient) return HostParts::one_rank;
+  return method.factor_rank ? HostParts::tensors : HostParts::rows;
+}
+
+// The same method, with two levels where the communicator has several ranks on a host.
+ParsedMethod with_levels(ParsedMethod method) {
+  if (!method.host_parts) method.host_parts = usual_host_parts(method);
+  if (method.host_parts == HostParts::inside) return method;
+  const ParsedMethod one_level = method;
+  method.make = [one_level](Communicator& communicator, std::vector<MethodTensor> tensors,
+                            const MethodOptions& options) {
+    HostGroups* const groups = communicator.hosts();
+    return groups == nullptr ? one_level.make(communicator, std::move(tensors), options)
+                             : make_host_method(*groups, std::move(tensors), one_level, options);
+  };
+  return method;
 }
 
 }  // namespace
@@ -80,14 +105,14 @@ ParsedMethod parse_method(std::string_view given) {
                   "(topk(1%) | natural)'");
     }
     MethodReader reader(text, stage);
-    return entry->read(reader);
+    return with_levels(entry->read(reader));
   }
   // make_codec names a codec that is near; a method may be nearer than none.
   const SpecStage& first = spec.stages.front();
   const std::vector<std::string> codecs = codec_stage_names();
   const bool is_codec = std::ranges::find(codecs, first.name) != codecs.end();
   if (!is_codec && !nearest_name(first.name, codecs)) fail_unknown(text, first, entries);
-  return parse_codec_alone(text);
+  return with_levels(parse_codec_alone(text));
 }
 
 std::unique_ptr<Method> make_method(Communicator& communicator, std::vector<MethodTensor> tensors,

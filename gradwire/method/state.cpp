@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <iterator>
 #include <tuple>
+#include <utility>
 
 #include "gradwire/core/error.h"
 
@@ -85,18 +86,38 @@ bool same_bits(std::span<const float> a, std::span<const float> b) {
   return std::ranges::equal(std::as_bytes(a), std::as_bytes(b));
 }
 
+bool is_of_hosts(const MethodState& state) {
+  return state.topology.find(kBetweenHosts) != std::string::npos;
+}
+
+// One of every array that some rank has.
+std::vector<StateArray> arrays_of_all(std::span<const MethodState> old) {
+  std::vector<StateArray> all;
+  std::map<ArrayKey, bool> has;
+  for (const MethodState& state : old) {
+    for (const auto& [key, array] : common_arrays(state)) {
+      if (std::exchange(has[key], true)) continue;
+      all.push_back(*array);
+    }
+  }
+  return all;
+}
+
 // Checks that an old rank has the same arrays as another one, the model. A dedicated server has
-// none of the workers' arrays.
+// none of the workers' arrays; of hosts, each rank has those of its part.
 void check_arrays(const MethodState& model, const MethodState& other) {
   const ArraysByKey of_model = common_arrays(model);
   const ArraysByKey of_other = common_arrays(other);
   const std::string than_model = " than rank " + std::to_string(model.rank);
   for (const auto& [key, array] : of_other) {
-    if (!of_model.contains(key)) refuse(model.rank, "has no " + quoted(*array));
+    if (!is_of_hosts(model) && !of_model.contains(key)) {
+      refuse(model.rank, "has no " + quoted(*array));
+    }
   }
   for (const auto& [key, array] : of_model) {
     if (other.only_averages && array->sharing == Sharing::worker) continue;
     const auto found = of_other.find(key);
+    if (found == of_other.end() && is_of_hosts(model)) continue;
     if (found == of_other.end()) refuse(other.rank, "has no " + quoted(*array));
     const StateArray& same = *found->second;
     if (same.sharing != array->sharing || same.values.size() != array->values.size()) {
@@ -111,16 +132,19 @@ void check_arrays(const MethodState& model, const MethodState& other) {
   }
 }
 
-// In double, added in the order of the ranks and rounded once.
+// Of the workers that have it. In double, added in the order of the ranks and rounded once.
 std::vector<float> mean_of(std::span<const ArraysByKey> workers, const StateArray& array) {
   const ArrayKey key(array.memory, array.tensor, array.first);
   std::vector<double> sum(array.values.size());
+  double count = 0;
   for (const ArraysByKey& arrays : workers) {
-    const std::vector<float>& values = arrays.at(key)->values;
+    const auto found = arrays.find(key);
+    if (found == arrays.end()) continue;
+    const std::vector<float>& values = found->second->values;
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += double{values[i]};
+    ++count;
   }
   std::vector<float> mean(sum.size());
-  const auto count = static_cast<double>(workers.size());
   for (std::size_t i = 0; i < sum.size(); ++i) mean[i] = static_cast<float>(sum[i] / count);
   return mean;
 }
@@ -217,7 +241,8 @@ MethodState reshare(std::span<const MethodState> old, std::size_t rank, std::siz
     if (!state.only_averages) workers.push_back(common_arrays(state));
   }
 
-  const bool keeps_own = old.size() == ranks && !old[rank].only_averages;
+  // Of hosts, no rank knows which of the old ones had its part.
+  const bool keeps_own = old.size() == ranks && !old[rank].only_averages && !is_of_hosts(model);
   const MethodState& from = keeps_own ? old[rank] : model;
   MethodState state{.spec = from.spec,
                     .topology = from.topology,
@@ -229,7 +254,8 @@ MethodState reshare(std::span<const MethodState> old, std::size_t rank, std::siz
                     .blobs = {},
                     .is_reshared = true,
                     .only_averages = false};
-  for (const StateArray& array : from.arrays) {
+  const std::vector<StateArray> all = arrays_of_all(old);
+  for (const StateArray& array : is_of_hosts(model) ? all : from.arrays) {
     if (array.sharing == Sharing::owner) continue;
     state.arrays.push_back(array);
     if (array.sharing == Sharing::worker && !keeps_own) {

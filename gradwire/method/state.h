@@ -21,6 +21,10 @@ enum class Sharing : std::uint8_t {
   owner = 3,       // of the ranges that a rank owns: redistributed
 };
 
+// In the topology of a state whose memories are of parts of tensors, different ones on the ranks of
+// a host: between the topology of a part's exchange and the layout of the hosts.
+inline constexpr std::string_view kBetweenHosts = " between ";
+
 struct StateTensor {
   std::string name;
   std::vector<std::size_t> shape;
@@ -72,6 +76,8 @@ void check_state_fits(const MethodState& ours, const MethodState& saved);
 
 // Redistributes: makes the state of `rank` among `ranks` from the states of all old ranks, in their
 // order.
+// - Where hosts have several ranks, an array is that of the ranks that hold its part. The new ranks
+//   get all of them, and cut them anew.
 // - Workers' memories: the mean over the old workers. If the number of ranks is the same, each rank
 //   keeps its own memories and numbers; otherwise numbers are those of the first old worker.
 // - Replicated memories are copied.

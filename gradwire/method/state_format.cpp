@@ -68,7 +68,7 @@ Decoded<void> check_whole(std::span<const std::byte> bytes) {
   const std::span<const std::byte> start = bytes.first(std::min(bytes.size(), kMagic.size()));
   if (!std::equal(start.begin(), start.end(), kMagic.begin())) {
     return Unexpected{
-        DecodeError{"no state of a method, or one that was copied as if it were text", 0}};
+        DecodeError{"this is not the state of a method, or it was transferred as text", 0}};
   }
   if (bytes.size() < kHeaderBytes + kChecksumBytes) {
     return Unexpected{DecodeError{"the state ends within its header", bytes.size()}};

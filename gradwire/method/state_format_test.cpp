@@ -95,7 +95,7 @@ TEST(StateFormat, FieldsThatMakeNoSenseAreRefused) {
   constexpr std::size_t kArraysAt = kTensorsAt + 8 + (4 + 7 + 8 + 2 * 8) + (4 + 8);
   constexpr std::size_t kSharingAt = kArraysAt + 8 + (4 + 5) + (4 + 7);
   expect_refused(with(0, 'g'), 0,
-                 "no state of a method, or one that was copied as if it were text");
+                 "this is not the state of a method, or it was transferred as text");
   expect_refused(with(8, std::uint16_t{2}), 8, "state of an unknown version");
   expect_refused(with(10, std::uint16_t{4}), 10, "state with an unknown flag");
   expect_refused(with(12, 1U), 12, "state whose reserved field is not 0");

@@ -289,6 +289,14 @@ double bytes_sent(const PlannedExchange& exchange) {
          (formula.sends_down ? frames * cut.frame_bytes(exchange.down_bytes) : 0);
 }
 
+double worker_bytes_sent(const PlannedExchange& exchange) {
+  if (!traits_of(exchange.topology).has_server || exchange.elements == 0 || exchange.ranks < 2) {
+    return bytes_sent(exchange);
+  }
+  const Cut cut(static_cast<double>(exchange.elements), exchange.segment_elements);
+  return static_cast<double>(cut.segments) * cut.frame_bytes(exchange.up_bytes);
+}
+
 double step_seconds(double compute, double exchange, std::size_t groups) {
   GW_CHECK(groups > 0);
   constexpr double kBackwardShare = 2.0 / 3;

@@ -62,6 +62,9 @@ double slowdown(double cores);
 // What the worker that sends most sends for it, frames included.
 double bytes_sent(const PlannedExchange& exchange);
 
+// The same for a worker that is not the server. Without a server all workers send equally much.
+double worker_bytes_sent(const PlannedExchange& exchange);
+
 // A step of training: `compute` seconds, of which the last two thirds are the backward pass, and
 // `groups` exchanges of `exchange` seconds each. A group's gradient is ready when its share of the
 // backward pass is done, so all but the last may hide behind the rest of it; what does not is

@@ -79,6 +79,8 @@ TEST(CostModel, BytesAreThoseOfTheTopologysFormula) {
   near(bytes_sent(free_of(Topology::ring, 4)), 2 * 4e6 * 3 / 4);
   near(bytes_sent(free_of(Topology::gather, 4)), 3 * 4e6);
   near(bytes_sent(free_of(Topology::server, 4)), 3 * 4e6);
+  near(worker_bytes_sent(free_of(Topology::server, 4)), 4e6);
+  near(worker_bytes_sent(free_of(Topology::gather, 4)), 3 * 4e6);
 }
 
 TEST(CostModel, LatencyCountsOncePerHopThatIsWaitedFor) {

@@ -20,7 +20,7 @@ namespace {
 const std::string& checked(const std::string& directory) {
   std::error_code error;
   if (!std::filesystem::is_directory(directory, error)) {
-    throw StartError(directory + ": is no directory, and ranks shall meet there");
+    throw StartError(directory + ": is not a directory, and ranks have to meet there");
   }
   if (access(directory.c_str(), R_OK | W_OK | X_OK) != 0) {
     throw StartError(directory +

@@ -120,8 +120,9 @@ Rendezvous open_rendezvous(const MeetingOptions& options,
   }
   result.place = options.master_host + ":" + std::to_string(options.master_port);
   if (options.rank == 0) {
-    result.server = std::make_unique<TcpStoreServer>(options.master_port, security, options.run_key,
-                                                     listening_address(options));
+    result.server =
+        std::make_unique<TcpStoreServer>(options.master_port, security, options.run_key,
+                                         listening_address(options), options.on_refusal);
     result.store = reach_own_server(options, result.place, security);
   } else {
     result.store = std::make_unique<TcpStore>(options.master_host, options.master_port,

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace gradwire {
@@ -27,6 +28,10 @@ struct MeetingOptions {
 
   // Ranks that do not come within this time are named in a StartError.
   std::chrono::milliseconds start_time_max{60000};
+
+  // Called while this rank still waits, by each of its ports once: with the reason why it has
+  // refused a connection, such as another secret. It may have been a rank. Any thread calls it.
+  std::function<void(const std::string& reason)> on_refusal = {};
 };
 
 }  // namespace gradwire

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "gradwire/core/bytes.h"
 
@@ -77,7 +78,27 @@ Presence::Presence(Transport& transport, milliseconds peer_timeout)
   }
 }
 
+// Has no peers of its own to listen to.
+Presence::Presence(Presence& whole, std::vector<std::size_t> members)
+    : whole_(&whole),
+      members_(std::move(members)),
+      transport_(whole.transport_),
+      peer_timeout_(whole.peer_timeout_),
+      interval_(whole.interval_),
+      slice_(whole.slice_) {}
+
+void Presence::heard(std::size_t peer) {
+  if (whole_ != nullptr) return whole_->heard(members_[peer]);
+  peers_[peer].last_heard = last_tick_;
+}
+
+void Presence::set_step(std::uint64_t step) {
+  if (whole_ != nullptr) return whole_->set_step(step);
+  step_ = step;
+}
+
 void Presence::tick() {
+  if (whole_ != nullptr) return whole_->tick();
   const Clock::time_point now = Clock::now();
   if (now - last_tick_ < slice_ && now < next_beat_) return;
   come_by(now);
@@ -144,7 +165,7 @@ void Presence::read(std::size_t rank) {
     told_ = Cause{.rank = rank,
                   .finder = transport_.rank(),
                   .step = step_,
-                  .reason = "it sent a message that is none of gradwire's: is it another program?"};
+                  .reason = "it sent a message that is not gradwire's: is it another program?"};
   } else if (kind == Kind::goodbye) {
     if (peers_[rank].goodbyes++ == 0) peers_[rank].left_at = last_tick_;
   } else if (kind == Kind::verdict) {
@@ -174,6 +195,7 @@ void Presence::check_peer_timeout(Clock::time_point now) {
 }
 
 void Presence::await(Transfer& transfer) {
+  if (whole_ != nullptr) return whole_->await(transfer);
   const Clock::time_point start = Clock::now();
   while (!transfer.wait_for(slice_)) {
     tick();
@@ -183,6 +205,7 @@ void Presence::await(Transfer& transfer) {
 }
 
 void Presence::await_any(Clock::time_point since) {
+  if (whole_ != nullptr) return whole_->await_any(since);
   transport_.wait_for_any(slice_);
   tick();
   check_left(since);
@@ -200,6 +223,7 @@ void Presence::check_left(Clock::time_point waiting_since) {
 }
 
 void Presence::lose(const PeerError& error) {
+  if (whole_ != nullptr) whole_->lose(error);
   const Clock::time_point now = Clock::now();
   const Clock::time_point until = now + std::min(kGrace, peer_timeout_);
   come_by(now);
@@ -224,6 +248,7 @@ void Presence::lose(const PeerError& error) {
 }
 
 void Presence::fail(std::size_t rank, const std::string& reason) {
+  if (whole_ != nullptr) whole_->fail(members_[rank], reason);
   end({.rank = rank, .finder = transport_.rank(), .step = step_, .reason = reason});
 }
 
@@ -272,6 +297,7 @@ std::string Presence::describe(const Cause& cause) const {
 }
 
 void Presence::leave() {
+  if (whole_ != nullptr) return whole_->leave();
   say_goodbye(1);
   say_goodbye(2);
 }

@@ -31,6 +31,9 @@ class Presence {
  public:
   // The transport must outlive it. A peer that is silent for longer than peer_timeout is lost.
   Presence(Transport& transport, std::chrono::milliseconds peer_timeout);
+  // That of some of the ranks, which call each other by their places among `members`: all that it
+  // is told goes to `whole`, which must outlive it. Errors name the ranks of `whole`.
+  Presence(Presence& whole, std::vector<std::size_t> members);
 
   // Says that this rank lives, when it is time to, and listens. Throws PeerError.
   void tick();
@@ -47,10 +50,10 @@ class Presence {
   void await_any(std::chrono::steady_clock::time_point since);
 
   // Something came from the peer: it lives.
-  void heard(std::size_t peer) { peers_[peer].last_heard = last_tick_; }
+  void heard(std::size_t peer);
 
   // What this rank is at, for messages.
-  void set_step(std::uint64_t step) { step_ = step; }
+  void set_step(std::uint64_t step);
 
   // Tells everybody that the rank is lost and why, ends all connections, and throws PeerError.
   [[noreturn]] void fail(std::size_t rank, const std::string& reason);
@@ -59,7 +62,7 @@ class Presence {
   [[noreturn]] void lose(const PeerError& error);
 
   // True once fail() or lose() has ended everything.
-  bool is_over() const { return is_over_; }
+  bool is_over() const { return whole_ != nullptr ? whole_->is_over() : is_over_; }
 
   // Says goodbye and waits until everybody else has, twice: who hears the second one knows that the
   // first was heard, and that nobody is left who would miss it. Throws PeerError.
@@ -106,6 +109,8 @@ class Presence {
   [[noreturn]] void end(const Cause& cause);
   std::string describe(const Cause& cause) const;
 
+  Presence* const whole_ = nullptr;  // of which this is a part
+  const std::vector<std::size_t> members_;
   Transport& transport_;
   const std::chrono::milliseconds peer_timeout_;
   const std::chrono::milliseconds interval_;  // between beats

@@ -177,7 +177,7 @@ TEST(Presence, MessageOfAnotherProgramNamesItsSender) {
   sender->start(nonsense.size());
   const Ending ending = ending_of([&] { tick_for_ever(here); });
   EXPECT_EQ(ending.rank, 1u);
-  EXPECT_TRUE(has(ending.what, "none of gradwire's")) << ending.what;
+  EXPECT_TRUE(has(ending.what, "not gradwire's")) << ending.what;
 }
 
 TEST(Presence, LongReasonsAreCutOff) {

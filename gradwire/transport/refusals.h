@@ -10,9 +10,13 @@ struct Refusals {
   std::size_t count = 0;
   std::string reason = {};  // of the last one that has a reason
 
-  void add(const std::string& why) {
+  // True for the first one that has a reason.
+  bool add(const std::string& why) {
     ++count;
-    if (!why.empty()) reason = why;
+    if (why.empty()) return false;
+    const bool is_first = reason.empty();
+    reason = why;
+    return is_first;
   }
 
   // For the end of a message: "", or " (2 connections were refused: the other end ...)".

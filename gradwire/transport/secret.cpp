@@ -102,7 +102,7 @@ Secret read_secret_file(const std::string& path) {
   OPENSSL_cleanse(characters.data(), characters.size());
   if (read < 0) fail(path, std::string("the secret cannot be read: ") + std::strerror(error));
   if (!secret) {
-    fail(path, std::string("this is no secret: ") + secret.error().what +
+    fail(path, std::string("this is not a secret: ") + secret.error().what +
                    ". 'gradwire secret FILE' makes one");
   }
   return *secret;

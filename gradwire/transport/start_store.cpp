@@ -10,7 +10,7 @@ void StartStore::set(const std::string& key, const std::vector<char>& value) {
 
 std::vector<char> StartStore::get(const std::string& key) {
   auto value = get_until(key, deadline_);
-  if (!value) throw StartError("a rank has gone during the start: nobody has written " + key);
+  if (!value) throw StartError("a rank ended during the start, before it wrote " + key);
   return *std::move(value);
 }
 

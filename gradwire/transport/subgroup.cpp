@@ -14,6 +14,7 @@ namespace {
 struct Group {
   std::vector<std::size_t> members;  // ranks of the parent, by rank in the group
   std::uint16_t number;
+  GroupErrors names;
 
   std::size_t rank_of(std::size_t rank_in_parent) const {
     const auto found = std::ranges::find(members, rank_in_parent);
@@ -23,9 +24,10 @@ struct Group {
 };
 
 // Makes a call to a parent's transfer. The error that it throws names a rank of the parent: the
-// group's ranks get it with the number by which they know it.
+// group's ranks get it with the number by which they know it, unless they know the parent's.
 template <class Call>
 auto in_group(const Group& group, Call call) {
+  if (group.names == GroupErrors::name_parent_ranks) return call();
   try {
     return call();
   } catch (const PeerError& error) {
@@ -132,7 +134,7 @@ class Subgroup final : public Transport {
 }  // namespace
 
 std::unique_ptr<Transport> make_subgroup(Transport& parent, std::span<const std::size_t> members,
-                                         std::uint16_t group) {
+                                         std::uint16_t group, GroupErrors names) {
   const std::string what = "group " + std::to_string(group);
   if (group == 0) throw Error(what + " is everybody: number groups from 1");
   if (members.empty()) throw Error(what + " has no members");
@@ -148,7 +150,7 @@ std::unique_ptr<Transport> make_subgroup(Transport& parent, std::span<const std:
                 " makes it, but is not among its members");
   }
   return std::make_unique<Subgroup>(
-      parent, Group{.members = {members.begin(), members.end()}, .number = group});
+      parent, Group{.members = {members.begin(), members.end()}, .number = group, .names = names});
 }
 
 }  // namespace gradwire

@@ -50,7 +50,7 @@ std::unique_ptr<Transport> come_together(const TcpOptions& options) {
   const MeetingOptions& meeting = options.meeting;
   const auto security = TlsContext::open(options.security);
   const std::string address = own_address(meeting);
-  TcpListener listener(address, security);
+  TcpListener listener(address, security, 0, meeting.on_refusal);
   const RankInfo self{
       .size = meeting.size, .streams = options.streams, .address = address, .host = host_name()};
   const Rendezvous rendezvous = open_rendezvous(meeting, security);

@@ -132,7 +132,7 @@ void TcpLink::take(std::size_t bytes, TcpRecords& records) {
 
 // False: the record is refused, and the link is closed.
 bool TcpLink::begin_record(std::span<const std::byte> header, TcpRecords& records) {
-  const char* refusal = "it sent a record that is none of gradwire's";
+  const char* refusal = "it sent a record that is not gradwire's";
   const auto record = TcpRecord::read(header);
   if (record && record->kind == TcpRecord::Kind::ready && records.on_ready(*record)) return true;
   if (record && record->kind == TcpRecord::Kind::data) {

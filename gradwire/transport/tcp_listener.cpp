@@ -34,8 +34,8 @@ Descriptor listen_on(const addrinfo& address) {
 }  // namespace
 
 TcpListener::TcpListener(const std::string& address, std::shared_ptr<const TlsContext> security,
-                         std::uint16_t port)
-    : security_(std::move(security)) {
+                         std::uint16_t port, OnRefusal on_refusal)
+    : security_(std::move(security)), on_refusal_(std::move(on_refusal)) {
   std::string reason;
   const HostAddresses found = find_addresses(address, port, SOCK_STREAM, reason);
   if (found) {
@@ -107,7 +107,8 @@ void TcpListener::admit() {
 // A rank with a secret learns that this one has none.
 void TcpListener::refuse(Waiting& waiting) {
   const bool is_encrypted = refuse_tls(waiting.channel, {waiting.bytes.data(), waiting.count});
-  refusals_.add(is_encrypted ? kPeerIsEncrypted : waiting.channel.reason());
+  const bool is_first = refusals_.add(is_encrypted ? kPeerIsEncrypted : waiting.channel.reason());
+  if (is_first && on_refusal_) on_refusal_(refusals_.reason);
 }
 
 // Ready: all bytes of a hello are there.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -21,11 +22,14 @@ class TcpListener {
  public:
   using Clock = std::chrono::steady_clock;
 
+  // Called once, when it is known why a connection was refused.
+  using OnRefusal = std::function<void(const std::string& reason)>;
+
   // Listens on that port of the numeric address, or on a free one if it is 0. With `security` all
   // connections are encrypted. Throws StartError.
   explicit TcpListener(const std::string& address,
-                       std::shared_ptr<const TlsContext> security = nullptr,
-                       std::uint16_t port = 0);
+                       std::shared_ptr<const TlsContext> security = nullptr, std::uint16_t port = 0,
+                       OnRefusal on_refusal = {});
 
   std::uint16_t port() const { return port_; }
 
@@ -59,6 +63,7 @@ class TcpListener {
   void refuse(Waiting& waiting);
 
   const std::shared_ptr<const TlsContext> security_;
+  const OnRefusal on_refusal_;
   Descriptor socket_;
   std::uint16_t port_ = 0;
   std::list<Waiting> waiting_;  // oldest first

@@ -46,7 +46,7 @@ std::uint16_t port_in(const std::vector<char>& text, std::size_t rank) {
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, port);
   if (result.ec != std::errc() || result.ptr != end) {
-    throw StartError("rank " + std::to_string(rank) + " has written a port that is no number");
+    throw StartError("rank " + std::to_string(rank) + " has written a port that is not a number");
   }
   return port;
 }

@@ -212,14 +212,19 @@ std::thread start_quiet_thread(Work work) {
 }  // namespace
 
 TcpStoreServer::TcpStoreServer(std::uint16_t port, std::shared_ptr<const TlsContext> security,
-                               std::uint64_t run_key, const std::string& address)
+                               std::uint64_t run_key, const std::string& address,
+                               OnRefusal on_refusal)
     : listener_(listen_on(address, port)),
       stop_(eventfd(0, EFD_CLOEXEC)),
       port_(port_of(listener_.get())) {
   if (!stop_) throw StartError(std::string("no event descriptor: ") + std::strerror(errno));
-  const auto refuse = [this](const std::string& reason) {
-    const std::lock_guard lock(mutex_);
-    refusals_.add(reason);
+  const auto refuse = [this, on_refusal](const std::string& reason) {
+    bool is_first = false;
+    {
+      const std::lock_guard lock(mutex_);
+      is_first = refusals_.add(reason);
+    }
+    if (is_first && on_refusal) on_refusal(reason);
   };
   thread_ = start_quiet_thread([this, security, run_key, refuse] {
     Service(listener_.get(), stop_.get(), security, run_key, refuse).run();

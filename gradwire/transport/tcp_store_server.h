@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,10 +19,14 @@ class TlsContext;
 
 class TcpStoreServer {
  public:
+  // Called once, by the thread, when it is known why a connection was refused.
+  using OnRefusal = std::function<void(const std::string& reason)>;
+
   // Port 0: any that is free. With `security` all connections are encrypted. Listens on the numeric
   // address if this host has it, otherwise on all addresses. Throws StartError.
   explicit TcpStoreServer(std::uint16_t port, std::shared_ptr<const TlsContext> security = nullptr,
-                          std::uint64_t run_key = 0, const std::string& address = {});
+                          std::uint64_t run_key = 0, const std::string& address = {},
+                          OnRefusal on_refusal = {});
   ~TcpStoreServer();
   TcpStoreServer(const TcpStoreServer&) = delete;
   TcpStoreServer& operator=(const TcpStoreServer&) = delete;

@@ -125,7 +125,7 @@ void use_key(SSL_CTX* context, const std::string& path) {
                                                         BIO_free);
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
       PEM_read_bio_PrivateKey(input.get(), nullptr, no_password, nullptr), EVP_PKEY_free);
-  if (!key) fail(path, refused("this is no private key without a password"));
+  if (!key) fail(path, refused("this is not a private key without a password"));
   if (SSL_CTX_use_PrivateKey(context, key.get()) != 1) {
     fail(path, refused("the private key does not belong to the certificate"));
   }

@@ -72,7 +72,7 @@ std::string sentence(int reason, const SSL* connection, TlsContext::Credentials 
       return "the other end refuses this rank's certificate: its own message says why";
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case kAlert + SSL_AD_PROTOCOL_VERSION:
-      return "the other end does not speak TLS 1.3, so it is no rank of gradwire";
+      return "the other end does not speak TLS 1.3, so it is not a rank of gradwire";
     case SSL_R_DECRYPTION_FAILED_OR_BAD_RECORD_MAC:
     case kAlert + SSL_AD_BAD_RECORD_MAC:
       return "encrypted bytes were changed on their way";

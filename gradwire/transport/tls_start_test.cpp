@@ -1,4 +1,5 @@
 // Ranks with secrets come together, and strangers do not keep them from it.
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,6 +38,25 @@ Options two_ranks(const SecurityOptions& zero, const SecurityOptions& one,
   }
   return all;
 }
+
+// The reasons that a rank gives while it waits.
+class Refused {
+ public:
+  explicit Refused(TcpOptions& options) {
+    options.meeting.on_refusal = [this](const std::string& reason) {
+      const std::lock_guard lock(mutex_);
+      reasons_.push_back(reason);
+    };
+  }
+  std::vector<std::string> reasons() const {
+    const std::lock_guard lock(mutex_);
+    return reasons_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> reasons_;
+};
 
 // What each rank says: "talks", or why it cannot.
 std::vector<std::string> meet(const Options& options) {
@@ -91,6 +111,28 @@ TEST(TlsStart, DifferentSecretsAreToldOnBothRanksThatMeetByFiles) {
   expect_part(said[0], "the other end has another secret");
   expect_part(said[1], "rank 1 cannot connect to rank 0");
   expect_part(said[1], "the other end has another secret");
+}
+
+// Not only when the time of the start is over.
+TEST(TlsStart, ARankThatWaitsTellsOnceWhomItHasRefused) {
+  for (const auto& [theirs, reason] :
+       {std::pair<SecurityOptions, std::string>(kTheirs, "the other end has another secret"),
+        {kNoSecret, kPeerIsPlain}}) {
+    Options options = two_ranks(kOurs, kOurs, kPatience);
+    const Refused refused(options[0]);
+    TcpOptions stranger = options[1];
+    stranger.security = theirs;
+    stranger.meeting.start_time_max = 100ms;
+    std::thread zero([&] { EXPECT_NO_THROW(make_tcp_transport(options[0])); });
+    const auto end = Clock::now() + kPatience;
+    for (int i = 0; i < 3 || (refused.reasons().empty() && Clock::now() < end); ++i) {
+      EXPECT_THROW(make_tcp_transport(stranger), StartError);
+    }
+    EXPECT_NO_THROW(make_tcp_transport(options[1]));
+    zero.join();
+    ASSERT_EQ(refused.reasons().size(), 1u);
+    expect_part(refused.reasons()[0], reason);
+  }
 }
 
 TEST(TlsStart, AMissingSecretIsToldOnBothRanks) {

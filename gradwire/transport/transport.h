@@ -131,8 +131,11 @@ class Transport {
 
 // Some of a transport's ranks as a transport of their own, which must not outlive it. `members` are
 // ranks of the parent in rising order, this one among them; all of them name the same `group`,
-// which is not 0 and is in use only once at a time.
+// which is not 0 and is in use only once at a time. Errors of its transfers name ranks as `names`
+// says.
+enum class GroupErrors { name_members, name_parent_ranks };
 std::unique_ptr<Transport> make_subgroup(Transport& parent, std::span<const std::size_t> members,
-                                         std::uint16_t group);
+                                         std::uint16_t group,
+                                         GroupErrors names = GroupErrors::name_members);
 
 }  // namespace gradwire

@@ -44,6 +44,7 @@ def attach(
     interface: Optional[str] = None,
     timeout: float = 60.0,
     codec_threads: Optional[int] = None,
+    streams: int = 1,
     tensorboard: Optional[Place] = None,
     secret: Optional[Union[str, "os.PathLike[str]", bytes]] = None,
     tls_cert: Optional[Union[str, "os.PathLike[str]"]] = None,
@@ -78,6 +79,8 @@ def attach(
             afterwards.
         codec_threads: threads of this rank that encode and decode. The default is the number of
             cores of the host, divided by the number of ranks on it.
+        streams: connections for data to each peer, from 1 to 64; the same on all ranks. Several of
+            them fill links that are fast and far.
         tensorboard: a directory for event files, or a ``SummaryWriter``: bytes and times of each
             step, and the figures that the program gives to ``Hook.log``. Rank 0 writes them.
         secret: the path of a file of ``gradwire secret``, or 32 random bytes: all connections of
@@ -101,6 +104,7 @@ def attach(
         codec_threads,
         tensorboard,
         Security(secret, tls_cert, tls_key, tls_ca),
+        streams,
     )
     check_spec(spec)
     if _native.gives_model(spec):

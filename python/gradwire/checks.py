@@ -26,6 +26,11 @@ def check_codec_threads(threads: Any) -> None:
         raise Error(f"codec_threads= takes a whole number from 1 to 1024, not {threads!r}")
 
 
+def check_streams(streams: Any) -> None:
+    if isinstance(streams, bool) or not isinstance(streams, int) or not 1 <= streams <= 64:
+        raise Error(f"streams= takes a whole number from 1 to 64, not {streams!r}")
+
+
 def check_spec(spec: Any) -> None:
     if not isinstance(spec, str):
         raise Error(f"a spec is a text such as 'ef(topk(1%))', not a {type(spec).__name__}")

@@ -1,9 +1,12 @@
 """Training whose processes come and go, for plain PyTorch loops without torch.distributed."""
 
+import atexit
 import ctypes
+import os
 import signal
 import socket
 import threading
+import weakref
 from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
@@ -18,6 +21,9 @@ from .packing import pack, unpack
 from .sampler import ElasticSampler
 from .security import File, Security
 from .waiting import tell
+
+# Runs that are not over.
+_open: "weakref.WeakSet[ElasticRun]" = weakref.WeakSet()
 
 #: Gives the caller's own state, and takes that of another member.
 State = Tuple[Callable[[], Any], Callable[[Any], None]]
@@ -134,7 +140,10 @@ class ElasticRun:
         self.address: str = self._group.address
         self._end: Optional[Tuple[str, str, int]] = None
         self._committed = 0
-        self._interrupts = _Interrupts(self._group) if given["handles_interrupts"] else None
+        self._interrupts: Optional[_Interrupts] = None
+        _open.add(self)
+        if given["handles_interrupts"]:
+            self._interrupts = _Interrupts(self._group)
 
     # --- A training loop ---
 
@@ -161,6 +170,7 @@ class ElasticRun:
         if self._interrupts:
             self._interrupts.end()
         self._group = None
+        _open.discard(self)
 
     def __iter__(self) -> Iterator["ElasticRun"]:
         while self.next():
@@ -259,6 +269,18 @@ class ElasticRun:
             self._sampler.load_state_dict(state["sampler"])
         if self._state is not None:
             self._state[1](state["user"])
+
+
+@atexit.register
+def _leave_all() -> None:
+    """The program ends in the middle of a run: the others see a lost member. All threads of the run
+    end before Python does; one that waits in the extension then would abort the process."""
+    for run in list(_open):
+        run._group.abandon()
+        run._finish()
+
+
+os.register_at_fork(after_in_child=_open.clear)  # a child has no part in its parent's runs
 
 
 @contextmanager

@@ -1,17 +1,17 @@
 """Tells what happens to an elastic run, on a thread of its own."""
 
-import atexit
 import threading
-import weakref
 from typing import Callable
 
 from . import _native
 
-_open: "weakref.WeakSet[Teller]" = weakref.WeakSet()
-
 
 class Teller:
-    """Calls ``tell_one`` with each text of :attr:`events`, until it is closed."""
+    """Calls ``tell_one`` with each text of :attr:`events`, until it is closed.
+
+    A thread that waits in the extension while Python ends would abort the process, so every teller
+    must be closed.
+    """
 
     def __init__(self, tell_one: Callable[[str], None]) -> None:
         self.events = _native.ElasticEvents()
@@ -19,7 +19,6 @@ class Teller:
             target=_tell, args=(self.events, tell_one), name="gradwire events", daemon=True
         )
         self._thread.start()
-        _open.add(self)
 
     def close(self) -> None:
         """Tells what is left, and ends the thread."""
@@ -31,10 +30,3 @@ class Teller:
 def _tell(events: _native.ElasticEvents, tell_one: Callable[[str], None]) -> None:
     for text in iter(events.take, None):
         tell_one(text)
-
-
-@atexit.register
-def _close_all() -> None:
-    """A thread that waits in the extension while Python ends would abort the process."""
-    for teller in list(_open):
-        teller.close()

@@ -54,6 +54,7 @@ class LazyStep(Participant):
         interface: Optional[str] = None,
         timeout: float = 60.0,
         codec_threads: Optional[int] = None,
+        streams: int = 1,
         secret: Optional[Union[str, "os.PathLike[str]", bytes]] = None,
         tls_cert: Optional[Union[str, "os.PathLike[str]"]] = None,
         tls_key: Optional[Union[str, "os.PathLike[str]"]] = None,
@@ -71,6 +72,7 @@ class LazyStep(Participant):
             timeout,
             codec_threads,
             security=Security(secret, tls_cert, tls_key, tls_ca),
+            streams=streams,
         )
         super().__init__(spec, shapes, options)
         is_lazy = self._traits["needs_parameters"] and not self._traits["gives_model"]

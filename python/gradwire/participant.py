@@ -18,6 +18,7 @@ from .checks import (
     check_remark,
     check_seed,
     check_spec,
+    check_streams,
     check_timeout,
 )
 from .description import description_of
@@ -27,7 +28,7 @@ from .security import Security
 from .summary import stats_of, summary_of
 from .tensorboard import Board, Place, check_tensorboard
 from .tensors import NamedShapes
-from .waiting import told_if_slow
+from .waiting import tell, told_if_slow
 
 
 def _warn_if_exposed(address: str) -> None:
@@ -37,6 +38,12 @@ def _warn_if_exposed(address: str) -> None:
             "on the way can read the gradients. 'gradwire secret FILE' and secret=FILE prevent it",
             stacklevel=4,
         )
+
+
+def _tell_refused(rank: int, count: int) -> None:
+    if count > 0:
+        connections = "connection" if count == 1 else "connections"
+        tell(f"rank {rank} has refused {count} {connections} of strangers while the ranks met")
 
 
 class Options(NamedTuple):
@@ -51,6 +58,7 @@ class Options(NamedTuple):
     codec_threads: Optional[int] = None
     tensorboard: Optional[Place] = None
     security: Security = Security()
+    streams: int = 1
 
     def check(self) -> None:
         check_seed(self.seed)
@@ -58,6 +66,7 @@ class Options(NamedTuple):
         check_timeout(self.timeout)
         self.security.check()
         check_codec_threads(self.codec_threads)
+        check_streams(self.streams)
         check_place(self.topology, self.interface, self.record, self.overwrite)
 
 
@@ -108,6 +117,7 @@ class Participant:
             "seed": options.seed,
             "record": options.record is not None,
             "encryption": self._security.kind(),
+            "streams": options.streams,
         }
         self._group = group
         self._meeting = meet(group, facts, options.timeout)
@@ -126,12 +136,14 @@ class Participant:
                 start_seconds=options.timeout,
                 peer_timeout_seconds=options.timeout,
                 codec_threads=options.codec_threads or 0,
+                streams=options.streams,
                 directory=os.fspath(options.record) if options.record is not None else "",
                 description=description_of(model),
                 overwrite=options.overwrite,
                 **self._security.native(),
             )
         _warn_if_exposed(self._averager.exposed_address())
+        _tell_refused(self._meeting.rank, self._averager.refused_connections())
 
     def _start(self) -> None:
         """From now on the end of the program is an end of this, too."""

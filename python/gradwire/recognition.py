@@ -47,8 +47,8 @@ def sharded_of(model: Any) -> torch.nn.Module:
         return inner
     if isinstance(inner, DistributedDataParallel) or _has_class(inner, "FullyShardedDataParallel"):
         raise Error(
-            f"replicate= is for models that fully_shard (FSDP2) shards, and {type(inner).__name__} "
-            "is none: for DistributedDataParallel leave it out"
+            "replicate= is for models that fully_shard (FSDP2) shards, not for "
+            f"{type(inner).__name__}: leave it out for DistributedDataParallel"
         )
     raise Error(
         f"replicate= is for models that fully_shard (FSDP2) shards: call fully_shard(model, "

@@ -93,7 +93,7 @@ def of_rank(
 def _check(state: State, spec: Optional[str] = None) -> None:
     fields = ("version", "spec", "rank", "ranks", "step", "method", "more")
     if not isinstance(state, dict) or any(field not in state for field in fields):
-        raise Error("this is no state of a gradwire hook: give what hook.state_dict() returned")
+        raise Error("this is not the state of a gradwire hook: give what hook.state_dict() returned")
     if state["version"] != _VERSION:
         raise Error(
             f"the state is of version {state['version']}, and this gradwire knows {_VERSION}"

@@ -31,6 +31,7 @@ def stats_of(
         "ranks": meeting.size,
         "memory_bytes": averager.memory_bytes() if shapes else 0,
         **totals,
+        "refused_connections": averager.refused_connections(),
         "phases": phases,
         "parameters": parameters,
     }

@@ -63,7 +63,7 @@ def pieces_of(
     if buffer.is_sparse:
         raise Error("a gradient is sparse: give nn.Embedding sparse=False, or leave it out of DDP")
     if buffer.is_complex() or not buffer.is_floating_point():
-        raise Error(f"gradients of type {buffer.dtype} cannot be averaged: they are no real numbers")
+        raise Error(f"gradients of type {buffer.dtype} cannot be averaged: they are not real numbers")
     if buffer.device.type not in ("cpu", "cuda"):
         raise Error(f"gradients on {buffer.device} cannot be read: they must be on cpu or cuda")
     begin, size = buffer.data_ptr(), buffer.element_size()

@@ -13,6 +13,7 @@ Averager::Averager(const Options& options) : options_(options) {
   parse_method(options_.spec);  // before anybody waits for anybody
   communicator_ =
       std::make_unique<Communicator>(make_tcp_transport(options_.tcp), options_.communicator);
+  refused_connections_ = communicator_->refused_connections();
   if (!options_.record.directory.empty()) {
     log_ = std::make_unique<RunLog>(*communicator_, options_.record);
   }

@@ -62,6 +62,8 @@ class Averager {
   Method& method();
 
   const Totals& totals() const { return totals_; }
+  // Of strangers, while the ranks met.
+  std::size_t refused_connections() const { return refused_connections_; }
   // What the method had to say since this was called last: plans, phases.
   std::vector<std::string> take_remarks();
 
@@ -76,6 +78,7 @@ class Averager {
 
   const Options options_;
   std::unique_ptr<Communicator> communicator_;
+  std::size_t refused_connections_ = 0;
   std::unique_ptr<RunLog> log_;  // null without a record
   std::unique_ptr<Method> method_;
   StepContext context_;

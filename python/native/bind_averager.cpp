@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <chrono>
+#include <cstdio>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -164,6 +165,13 @@ py::dict probe(const std::string& spec, const NamedShapes& shapes, const std::st
   return dict;
 }
 
+// A rank that cannot take part says so itself; this is for who looks at a rank that waits for it.
+// Any thread calls it, without Python's lock.
+void tell_refusal(const std::string& reason) {
+  std::fprintf(stderr, "gradwire: a connection was refused, this rank continues to wait: %s\n",
+               reason.c_str());
+}
+
 Averager::Options options_of(const py::kwargs& given) {
   const auto get = [&](const char* name, auto otherwise) {
     return given.contains(name) ? given[name].cast<decltype(otherwise)>() : otherwise;
@@ -177,7 +185,8 @@ Averager::Options options_of(const py::kwargs& given) {
                              .master_port = get("port", std::uint16_t{0}),
                              .run_key = get("run", std::uint64_t{0}),
                              .interface = get("interface", std::string()),
-                             .start_time_max = milliseconds(get("start_seconds", 60.0))},
+                             .start_time_max = milliseconds(get("start_seconds", 60.0)),
+                             .on_refusal = tell_refusal},
                  .streams = get("streams", std::size_t{1})};
   options.tcp.security = security_of(given);
   options.communicator = {.run = get("run", std::uint64_t{0}),
@@ -267,6 +276,8 @@ void bind_averager(py::module_& module) {
       .def("memory_bytes",
            [](BoundAverager& self) { return self.averager.method().memory_bytes(); })
       .def("exposed_address", [](const BoundAverager& self) { return self.exposed_address; })
+      .def("refused_connections",
+           [](const BoundAverager& self) { return self.averager.refused_connections(); })
       .def("topology", [](BoundAverager& self) { return name(self.averager.method().topology()); })
       .def("totals", [](const BoundAverager& self) { return to_dict(self.averager.totals()); })
       .def("take_remarks", [](BoundAverager& self) { return self.averager.take_remarks(); })

@@ -47,7 +47,7 @@ MethodState state_of(const py::bytes& bytes) {
     for (StateArray& array : state->arrays) array.tensor = plain_name(std::move(array.tensor));
     return std::move(*state);
   }
-  throw Error("this is no state of a gradwire method: at byte " +
+  throw Error("this is not the state of a gradwire method: at byte " +
               std::to_string(state.error().byte_offset) + ": " + state.error().what);
 }
 

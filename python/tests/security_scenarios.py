@@ -1,10 +1,14 @@
 """What the ranks of tests do with secrets; see ranks.py."""
 
 import os
+import socket
+import threading
+import time
 
 import torch.distributed as dist
 
 import gradwire
+from gradwire import meeting, participant
 from models import digest, make_model, one_step
 
 
@@ -30,3 +34,39 @@ def with_secrets(given, by_environment=False):
         one_step(model, optimizer, step)
     hook.close()
     return digest(model)
+
+
+def with_a_stranger():
+    """Somebody else connects to rank 0 before rank 1 does; how many connections a rank refused."""
+    store = dist.PrefixStore("stranger", dist.distributed_c10d._get_default_store())
+    own_meet, own_port = participant.meet, meeting._free_port
+
+    def come_later(*arguments):
+        met = own_meet(*arguments)
+        if met.rank != 0:
+            store.wait(["refused"])
+        return met
+
+    def port_that_a_stranger_knows():
+        port = own_port()
+        threading.Thread(target=be_a_stranger, args=(port,)).start()
+        return port
+
+    def be_a_stranger(port):
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            try:
+                with socket.create_connection(("127.0.0.1", port), timeout=30) as stranger:
+                    stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+                    stranger.recv(1)
+                    break
+            except ConnectionRefusedError:  # nobody listens yet
+                time.sleep(0.01)
+        store.set("refused", "yes")
+
+    participant.meet, meeting._free_port = come_later, port_that_a_stranger_knows
+    model, optimizer, hook = make_model("natural", options={"streams": 3})
+    one_step(model, optimizer, 0)
+    refused = hook.stats()["refused_connections"]
+    hook.close()
+    return refused

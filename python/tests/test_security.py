@@ -8,7 +8,7 @@ from pathlib import Path
 
 import gradwire
 from gradwire.security import Security
-from ranks import results
+from ranks import play, results
 
 
 class Secrets(unittest.TestCase):
@@ -46,6 +46,14 @@ class Secrets(unittest.TestCase):
         ours = self.file("ours", mode=0o644)
         for message in results("with_secrets", 2, given=[ours, ours]):
             self.assertIn("chmod 600", message)
+
+
+class Strangers(unittest.TestCase):
+    def test_they_are_refused_counted_and_told(self):
+        first, second = play("with_a_stranger", 2)
+        self.assertEqual((first.result, second.result), (1, 0), first.errors + second.errors)
+        self.assertIn("rank 0 has refused 1 connection of strangers", first.errors)
+        self.assertNotIn("refused", second.errors)
 
 
 class WrongSecrets(unittest.TestCase):

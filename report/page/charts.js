@@ -1,32 +1,67 @@
-// One chart: a curve a run, by uPlot, against the axis that was chosen.
+// One chart: a curve for each run, by uPlot, against the chosen axis.
 'use strict';
 
 const kChartHeight = 300;
 const kPointsWithDots = 60;  // a curve of so few points shows where they are
 const kGridDecades = 2;     // on longer logarithmic axes only powers of ten have a line
+const kSmoothShare = 40;     // a smoothed value is the mean of a 20th of the curve
 const kReach = 30;           // pixels from a curve's end at which it still has a value
 
-// The runs' points on one line of x, as uPlot wants them. Where a run has none, undefined, which
-// the curve passes over; where its value was no number, null, which is a gap. What is not above
-// zero has no place on a logarithmic scale.
-function joined(chart, {axis, isLogX, isLogY}) {
-  return uPlot.join(chart.curves.map((curve) => {
-    const x = curve.x[axis];
-    const hasPlace = (_, i) => !isLogX || x[i] > 0;
-    const y = isLogY ? curve.y.map((value) => (value > 0 ? value : null)) : curve.y;
-    return [x.filter(hasPlace), y.filter(hasPlace)];
-  }));
+// A curve with a value for every step is smoothed, above its faint raw line.
+function isSmoothed(chart) {
+  return chart.smooth && chart.curves.some(({y}) => y.length > kPointsWithDots);
 }
 
-function makeSeries(chart, names, visible) {
-  return names.map((name, run) => ({
-    label: name,
-    show: visible[run],
-    stroke: styleValue(`--run-${run % kRunColours}`),
+// The mean of a value and its neighbours, as many on one side as on the other.
+function smoothed(y) {
+  const reach = Math.round(y.length / kSmoothShare);
+  return y.map((value, i) => {
+    if (value === null) return null;
+    const side = Math.min(reach, i, y.length - 1 - i);
+    const known = y.slice(i - side, i + side + 1).filter((other) => other !== null);
+    return known.reduce((sum, other) => sum + other, 0) / known.length;
+  });
+}
+
+// The runs' points on one line of x, as uPlot wants them: the raw lines, if there are any, and then
+// the curves. Where a run has none, undefined, which the curve passes over; where its value was no
+// number, null, which is a gap. What is not above zero has no place on a logarithmic scale.
+function joined(chart, {axis, isLogX, isLogY}) {
+  const table = (curve, values) => {
+    const x = curve.x[axis];
+    const hasPlace = (_, i) => !isLogX || x[i] > 0;
+    const y = isLogY ? values.map((value) => (value > 0 ? value : null)) : values;
+    return [x.filter(hasPlace), y.filter(hasPlace)];
+  };
+  if (!isSmoothed(chart)) return uPlot.join(chart.curves.map((curve) => table(curve, curve.y)));
+  return uPlot.join([...chart.curves.map((curve) => table(curve, curve.y)),
+    ...chart.curves.map((curve) => table(curve, smoothed(curve.y)))]);
+}
+
+// The series of a run: its curve, and its raw line.
+function seriesOf(chart, run) {
+  const runs = chart.curves.length;
+  return isSmoothed(chart) ? [runs + run + 1, run + 1] : [run + 1];
+}
+
+function makeSeries(chart, data, visible) {
+  const curve = (row, run, more) => ({
+    label: data.rows[row].name,
+    show: visible[row],
+    stroke: styleValue(`--run-${row % kRunColours}`),
     width: 1.75,
-    dash: run < kRunColours ? undefined : [8, 4],
+    dash: row < kRunColours ? undefined : [8, 4],
     points: {show: chart.curves[run].y.length <= kPointsWithDots, size: 5},
-  }));
+    ...more,
+  });
+  const faint = (row, run) => curve(row, run, {
+    stroke: `${styleValue(`--run-${row % kRunColours}`)}38`,
+    width: 1,
+    points: {show: false},
+    faint: true,
+  });
+  const curves = data.row_of.map((row, run) => curve(row, run));
+  return isSmoothed(chart) ? [...data.row_of.map(faint), ...curves] : curves;
 }
 
 // The index of the point of a series that is nearest to x; null beyond its ends.
@@ -43,23 +78,29 @@ function nearestIndex(plot, series, index, x) {
   return far(before) <= far(after) ? before : after;
 }
 
-function tipRows(plot, chart) {
-  const rows = [];
-  plot.cursor.idxs.forEach((index, series) => {
-    if (series === 0 || index === null || !plot.series[series].show) return;
+// The values under the pointer, by row: the mean of its runs.
+function tipRows(plot, chart, data) {
+  const values = data.rows.map(() => []);
+  data.row_of.forEach((row, run) => {
+    const [series] = seriesOf(chart, run);
+    const index = plot.cursor.idxs[series];
+    if (index === null || index === undefined || !plot.series[series].show) return;
     const value = plot.data[series][index];
-    if (value !== null && value !== undefined) rows.push({run: series - 1, value});
+    if (value !== null && value !== undefined) values[row].push(value);
   });
+  const mean = (some) => some.reduce((sum, value) => sum + value, 0) / some.length;
+  const rows = values.map((some, row) => ({row, runs: some.length, value: mean(some)}))
+    .filter(({runs}) => runs > 0);
   rows.sort((a, b) => b.value - a.value);
-  return rows.map(({run, value}) => make('tr', {},
-    make('th', {}, swatch(runColour(run)), plot.series[run + 1].label),
-    make('td', {}, single(value, chart.look))));
+  return rows.map(({row, runs, value}) => make('tr', {},
+    make('th', {}, swatch(rowColour(row)), data.rows[row].name),
+    make('td', {}, single(value, chart.look) + (runs > 1 ? ` (mean of ${runs})` : ''))));
 }
 
-function showTip(plot, chart, axisLabel) {
+function showTip(plot, chart, data, axisLabel) {
   const {left, top} = plot.cursor;
   if (!plot.over.matches(':hover')) return;  // another chart's cursor moved this one's
-  const rows = left >= 0 ? tipRows(plot, chart) : [];
+  const rows = left >= 0 ? tipRows(plot, chart, data) : [];
   if (rows.length === 0) {
     tip.hide();
     return;
@@ -105,9 +146,14 @@ function makeScales(chart, {isLogX, isLogY}) {
   const fromZero = (plot, min, max) => [min === plot.data[0][0] ? 0 : min, max];
   // A logarithmic axis ends where the data ends, not at the next power of ten.
   const asData = (plot, min, max) => [min, max];
+  const aroundData = (plot, min, max) => {
+    const more = (max / min) ** 0.05;
+    return more > 1 ? [min / more, max * more] : [min / 2, max * 2];
+  };
   return {
     x: isLogX ? {time: false, distr: 3, range: asData} : {time: false, range: fromZero},
-    y: isLogY ? {distr: 3} : {range: chart.look === 'share' ? share : undefined},
+    y: isLogY ? {distr: 3, range: aroundData}
+      : {range: chart.look === 'share' ? share : undefined},
   };
 }
 
@@ -120,15 +166,14 @@ function makeChart(host, chart, data, view) {
     legend: {show: false},
     scales: makeScales(chart, view),
     axes: makeAxes(chart, label, view),
-    series: [{}, ...makeSeries(chart, data.runs, view.visible)],
-    focus: {alpha: 0.25},
+    series: [{}, ...makeSeries(chart, data, view.visible)],
     cursor: {
       dataIdx: nearestIndex,
       sync: {key: 'gradwire', setSeries: false},
       points: {size: 8},
       y: false,
     },
-    hooks: {setCursor: [(plot) => showTip(plot, chart, label)]},
+    hooks: {setCursor: [(plot) => showTip(plot, chart, data, label)]},
   }, joined(chart, view), host);
   plot.over.addEventListener('mouseleave', tip.hide);
   return plot;

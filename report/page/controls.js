@@ -1,6 +1,8 @@
 // All charts, with what they share: the axis, and which runs are shown.
 'use strict';
 
+const kFaded = 0.25;  // of curves while another row is pointed at
+
 // Several runs are compared by what they sent; one run is followed by its steps.
 function firstAxis(data) {
   const bytes = data.axes.findIndex(({name}) => name === 'MB sent');
@@ -9,7 +11,7 @@ function firstAxis(data) {
 
 function makeCharts(data) {
   const axis = firstAxis(data);
-  const view = {axis, isLogX: data.axes[axis].log, visible: data.runs.map(() => true)};
+  const view = {axis, isLogX: data.axes[axis].log, visible: data.rows.map(() => true)};
   const charts = data.charts.map((chart) => makeCard(chart, () => draw(chart)));
   byId('charts').append(...charts.map((each) => each.card));
 
@@ -30,19 +32,32 @@ function makeCharts(data) {
     drawAll();
   });
   makeLegend(data, {
-    show(run, isVisible) {
-      view.visible[run] = isVisible;
-      for (const {plot} of charts) plot.setSeries(run + 1, {show: isVisible});
+    show(row, isVisible) {
+      view.visible[row] = isVisible;
+      eachSeries(row, (plot, series) => plot.setSeries(series, {show: isVisible}));
     },
-    focus(run) {
-      for (const {plot} of charts) plot.setSeries(run === null ? null : run + 1, {focus: true});
+    focus(row) {
+      for (const {plot} of charts) {
+        plot.series.forEach((series) => { series.alpha = row === null ? 1 : kFaded; });
+      }
+      if (row !== null) eachSeries(row, (plot, series) => { plot.series[series].alpha = 1; });
+      for (const {plot} of charts) plot.redraw(false);
     },
   });
+
+  function eachSeries(row, act) {
+    data.charts.forEach((chart, index) => data.row_of.forEach((other, run) => {
+      if (other !== row) return;
+      for (const series of seriesOf(chart, run)) act(charts[index].plot, series);
+    }));
+  }
+
   drawAll();
   theme.onChange(drawAll);
   addEventListener('scroll', tip.hide, {passive: true});
   followWidths(charts);
   byId('averaged').hidden = !data.charts.some((chart) => chart.averaged);
+  byId('smoothed').hidden = !data.charts.some(isSmoothed);
   byId('curves').hidden = false;
 }
 
@@ -104,15 +119,15 @@ function makeAxisSwitch(data, choose) {
 }
 
 function makeLegend(data, {show, focus}) {
-  byId('legend').append(...data.runs.map((name, run) => {
+  byId('legend').append(...data.rows.map(({name}, row) => {
     const button = make('button', {type: 'button', 'aria-pressed': true},
-      swatch(runColour(run)), make('span', {class: 'legend-name'}, name));
+      swatch(rowColour(row)), make('span', {class: 'legend-name'}, name));
     button.addEventListener('click', () => {
       const isVisible = !isPressed(button);
       button.setAttribute('aria-pressed', isVisible);
-      show(run, isVisible);
+      show(row, isVisible);
     });
-    button.addEventListener('mouseenter', () => focus(run));
+    button.addEventListener('mouseenter', () => focus(row));
     button.addEventListener('mouseleave', () => focus(null));
     return button;
   }));

@@ -15,9 +15,15 @@ function make(tag, attributes = {}, ...children) {
 
 const kRunColours = 10;
 
-// The same everywhere on the page.
+// The row of each run: runs that differ in their seed share one, and its colour everywhere.
+let rowOfRun = [];
+
+function rowColour(row) {
+  return `var(--run-${row % kRunColours})`;
+}
+
 function runColour(run) {
-  return `var(--run-${run % kRunColours})`;
+  return rowColour(rowOfRun[run]);
 }
 
 function swatch(colour) {

@@ -71,6 +71,8 @@ function columnFormat(values, look) {
   switch (look) {
     case 'share':
       return known((value) => fixed(100 * value, 2) + ' %');
+    case 'points':
+      return known((value) => (value > 0 ? '+' : '') + fixed(value, 2).replace('-', '−'));
     case 'ratio':
       return known((value) => fixed(value, least < 10 ? 2 : 1) + '×');
     case 'count':

@@ -7,13 +7,19 @@ function plural(count, word) {
 
 function makeHead(data) {
   byId('title').textContent = data.title;
-  byId('lead').textContent =
-    data.runs.length === 1 ? data.runs[0] : `${plural(data.runs.length, 'run')} side by side`;
+  byId('lead').textContent = leadOf(data);
   byId('headline').textContent = data.headline;
   byId('headline').hidden = data.headline === '';
   byId('configuration').open = data.runs.length === 1;
   byId('facts').append(...data.facts.map(({name, value}) =>
     make('div', {}, make('dt', {}, name), make('dd', {}, value))));
+}
+
+function leadOf({runs, rows}) {
+  if (runs.length === 1) return runs[0];
+  if (rows.length === runs.length) return `${plural(runs.length, 'run')} side by side`;
+  return `${plural(rows.length, 'method')} side by side, ${plural(runs.length, 'run')} with ` +
+    'different seeds';
 }
 
 function makeThemeButton() {
@@ -29,11 +35,12 @@ function makeThemeButton() {
 
 function makePage() {
   const data = JSON.parse(byId('document').textContent);
+  rowOfRun = data.row_of;
   makeThemeButton();
   makeHead(data);
   if (data.runs.length > 0) {
     makeTable(byId('table'), data);
-    byId('sorting').hidden = data.runs.length === 1;
+    byId('sorting').hidden = data.rows.length === 1;
     byId('results').hidden = false;
   }
   if (data.charts.length > 0 && data.axes.length > 0) makeCharts(data);

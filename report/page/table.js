@@ -2,11 +2,13 @@
 'use strict';
 
 function makeTable(table, data) {
-  const nameColumn = {name: 'Method', look: 'text', better: 'lower', values: data.runs, best: []};
+  const names = data.rows.map(({name}) => name);
+  const nameColumn = {name: 'Method', look: 'text', better: 'lower', key: true, values: names,
+    best: []};
   const columns = [nameColumn, ...data.columns];
   const body = make('tbody');
   const headings = columns.map((column) => makeHeading(column));
-  const rows = data.runs.map((_, run) => makeRow(columns, run));
+  const rows = data.rows.map((_, row) => makeRow(columns, row));
   let sorted = {column: -1, descending: false};
 
   columns.forEach((column, index) => {
@@ -14,7 +16,7 @@ function makeTable(table, data) {
       const isAgain = sorted.column === index;
       sorted = {column: index, descending: isAgain ? !sorted.descending : bestIsLast(column)};
       headings.forEach((heading, i) => heading.setAttribute('aria-sort', direction(i)));
-      body.append(...order(column, sorted.descending).map((run) => rows[run]));
+      body.append(...order(column, sorted.descending).map((row) => rows[row]));
     });
   });
 
@@ -26,6 +28,7 @@ function makeTable(table, data) {
   body.append(...rows);
   const head = make('thead', {}, makeGroups(columns), make('tr', {}, ...headings));
   table.replaceChildren(head, body);
+  byId('sorting').after(makeColumnSwitch(table));
 }
 
 // The first click brings the best to the top.
@@ -33,11 +36,11 @@ function bestIsLast(column) {
   return column.better !== 'lower';
 }
 
-// Runs without a value come last, whichever way the others go.
+// Rows without a value come last, whichever way the others go.
 function order(column, descending) {
   const {values} = column;
   const compare = (a, b) => (typeof a === 'string' ? a.localeCompare(b) : a - b);
-  return values.map((_, run) => run).sort((a, b) => {
+  return values.map((_, row) => row).sort((a, b) => {
     if (values[a] === null || values[b] === null) {
       return (values[a] === null) - (values[b] === null) || a - b;
     }
@@ -55,29 +58,57 @@ function makeGroups(columns) {
   columns.forEach((column, index) => {
     if (!startsGroup(columns, index)) return;
     const width = columns.filter((other) => other.group === column.group).length;
-    line.append(make('th', {scope: 'colgroup', colspan: width}, column.group));
+    line.append(make('th', {scope: 'colgroup', colspan: width, class: 'more'}, column.group));
   });
   return line;
 }
 
 function makeHeading(column) {
   const arrow = make('span', {class: 'arrow', 'aria-hidden': 'true'});
-  const button = make('button', {type: 'button', title: column.hint || null}, column.name, arrow);
-  const kind = column.look === 'text' ? 'name' : 'number';
+  const button = make('button', {type: 'button', title: column.hint || null}, ...columnTitle(column), arrow);
+  const kind = column.look === 'text' ? 'name' : column.key ? 'number' : 'number more';
   return make('th', {scope: 'col', class: kind, 'aria-sort': 'none'}, button);
 }
 
-function makeRow(columns, run) {
+// A narrow table has no line of groups, without which the name of a link says too little.
+function columnTitle({group, name, key}) {
+  const isLink = key && name.endsWith('bit/s');
+  return isLink ? [make('span', {class: 'narrow-name'}, `${group.split(',')[0]}, `), name] : [name];
+}
+
+function makeRow(columns, row) {
   const [names, ...numbers] = columns;
-  const row = make('tr', {},
-    make('th', {scope: 'row', class: 'name'}, swatch(runColour(run)), names.values[run]));
+  const line = make('tr', {},
+    make('th', {scope: 'row', class: 'name'}, swatch(rowColour(row)), names.values[row]));
   numbers.forEach((column, index) => {
-    const text = columnFormat(column.values, column.look)(column.values[run]);
     const classes = ['number'];
     if (startsGroup(columns, index + 1)) classes.push('first');
+    if (!column.key) classes.push('more');
     const cell = make('td', {class: classes.join(' ')});
-    cell.append(column.best.includes(run) ? make('span', {class: 'best'}, text) : text);
-    row.append(cell);
+    const text = columnFormat(column.values, column.look)(column.values[row]);
+    cell.append(column.best.includes(row) ? make('span', {class: 'best'}, text) : text);
+    const spread = spreadText(column, row);
+    if (spread) cell.append(make('span', {class: 'spread'}, spread));
+    line.append(cell);
   });
-  return row;
+  return line;
+}
+
+// " ± 0.12", in the decimals of the value.
+function spreadText({values, spreads, look}, row) {
+  const spread = spreads[row];
+  const isResult = look === 'share' || look === 'points' || look === 'value';
+  if (spread === null || !isResult) return '';
+  if (look === 'share') return ` ± ${fixed(100 * spread, 2)}`;
+  if (look === 'points') return ` ± ${fixed(spread, 2)}`;
+  const least = Math.min(...values.filter((value) => value !== null && value !== 0).map(Math.abs));
+  return ` ± ${least < kSmall ? scientific(spread, 2) : fixed(spread, 4)}`;
+}
+
+// On narrow screens the table has its key columns until all are asked for.
+function makeColumnSwitch(table) {
+  const button = makeSwitch('all columns', 'Show all columns', false, () =>
+    table.classList.toggle('all', isPressed(button)));
+  button.classList.add('narrow-only');
+  return button;
 }

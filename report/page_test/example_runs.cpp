@@ -155,6 +155,20 @@ std::vector<Run> network_runs(std::uint64_t steps) {
   return runs;
 }
 
+std::vector<Run> seeds_runs() {
+  std::vector<Run> runs;
+  for (int seed = 1; seed <= 3; ++seed) {
+    for (Example example : {kExamples[0], kExamples[1], kExamples[4]}) {
+      example.speed *= 1 + 0.02 * seed;
+      Run run = network_run(example, 500);
+      run.name += " (seed " + std::to_string(seed) + ")";
+      run.record.configuration["seed"] = seed;
+      runs.push_back(std::move(run));
+    }
+  }
+  return runs;
+}
+
 std::vector<Run> convex_runs() {
   std::vector<Run> runs;
   for (const Example& example : {kExamples[0], kExamples[1], kExamples[3]}) {

@@ -12,6 +12,9 @@ namespace gradwire::report {
 // A network trained by seven methods, with test loss and accuracy now and then.
 std::vector<Run> network_runs(std::uint64_t steps);
 
+// Three methods with three seeds each.
+std::vector<Run> seeds_runs();
+
 // Convex runs: a gap, and no accuracy.
 std::vector<Run> convex_runs();
 

@@ -12,6 +12,7 @@ namespace {
 void write_pages(const std::filesystem::path& directory) {
   std::filesystem::create_directories(directory);
   write_page(directory / "network.html", network_runs(2000));
+  write_page(directory / "seeds.html", seeds_runs());
   write_page(directory / "convex.html", convex_runs());
   write_page(directory / "adaptive.html", adaptive_runs());
   write_page(directory / "learned.html", learned_runs(2000));

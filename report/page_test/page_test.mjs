@@ -75,7 +75,7 @@ const claims = {
     assert.deepEqual(await page.run(sections), ['results', 'curves', 'time']);
     const [accuracy, testLoss, loss, ...rest] = await page.run(plots);
     assert.deepEqual(rest, []);
-    assert.equal(loss.series, 7);
+    assert.equal(loss.series, 2 * 7, 'raw lines and smoothed curves');
     assert.ok(loss.points.every((count) => count > 300 && count <= 600), String(loss.points));
     // The first evaluation is at 0 bytes, which a logarithmic axis does not have.
     for (const chart of [testLoss, accuracy]) assert.deepEqual(chart.points, Array(7).fill(20));
@@ -171,9 +171,10 @@ const claims = {
   async 'the legend hides a run in all charts, on every axis'(open) {
     const page = await open('network');
     await page.run(clickText, '#legend button', 'none');
-    assert.ok((await page.run(plots)).every((chart) => chart.shown === 6));
-    await page.run(clickText, '#axes button', 'MB sent');
-    assert.ok((await page.run(plots)).every((chart) => chart.shown === 6));
+    const shown = async () => (await page.run(plots)).map((chart) => chart.shown);
+    assert.deepEqual(await shown(), [6, 6, 2 * 6]);
+    await page.run(clickText, '#axes button', 'Steps');
+    assert.deepEqual(await shown(), [6, 6, 2 * 6]);
   },
 
   async 'hovering shows the values of all runs'(open) {
@@ -352,11 +353,40 @@ const claims = {
     const ms = await page.run(() =>
       performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd);
     assert.ok(ms < 5000, `${ms} ms`);
-    assert.ok((await page.run(plots)).every((chart) => chart.series === 8));
+    assert.deepEqual((await page.run(plots)).map((chart) => chart.series), [8, 8, 2 * 8]);
+  },
+
+  async 'seeds of a method are one row, one colour and one place in the legend'(open) {
+    const page = await open('seeds');
+    assert.deepEqual(await page.run(firstNames), ['none', 'natural', 'ef(topk(1%) | natural)']);
+    const names = () => [...document.querySelectorAll('#legend button')].map((b) => b.textContent);
+    assert.equal((await page.run(names)).length, 3);
+    const row = () => document.querySelectorAll('#table tbody tr')[2].innerText;
+    assert.match(await page.run(row), /\d+\.\d\d % ± \d+\.\d\d/);
+    await page.run(clickText, '#legend button', 'natural');
+    assert.deepEqual((await page.run(plots)).map((chart) => chart.shown), [6, 6, 2 * 6]);
+    const lead = await page.run(() => document.getElementById('lead').textContent);
+    assert.equal(lead, '3 methods side by side, 9 runs with different seeds');
+  },
+
+  async 'a narrow table has method, accuracy, difference, ratio and speed-up'(open) {
+    const page = await open('network', {width: 400, height: 800});
+    const headings = () => [...document.querySelectorAll('#table thead tr:last-child th')]
+      .filter((th) => th.offsetWidth > 0).map((th) => th.textContent);
+    assert.deepEqual(await page.run(headings),
+      ['Method', 'Accuracy', 'Difference', 'Ratio', 'Speed-up, 100 Mbit/s']);
+    const fits = () => {
+      const table = document.getElementById('table');
+      return table.scrollWidth <= table.parentElement.clientWidth;
+    };
+    assert.ok(await page.run(fits));
+    await page.run(() => document.querySelector('.narrow-only').click());
+    assert.ok((await page.run(headings)).length > 10);
   },
 
   async 'a telephone shows all of it without scrolling sideways'(open) {
-    for (const name of ['network', 'convex', 'adaptive', 'learned', 'plain', 'elastic', 'hostile']) {
+    for (const name of ['network', 'convex', 'adaptive', 'learned', 'plain', 'elastic', 'hostile',
+      'seeds']) {
       const page = await open(name, {width: 375, height: 800});
       assert.ok(await page.run(overflow) <= 0, name);
     }
@@ -380,7 +410,7 @@ async function check(browser, claim) {
 
 async function takePictures(browser) {
   mkdirSync(pictures, {recursive: true});
-  for (const name of ['network', 'convex', 'adaptive', 'learned', 'plain', 'elastic']) {
+  for (const name of ['network', 'seeds', 'convex', 'adaptive', 'learned', 'plain', 'elastic']) {
     for (const options of [{}, {dark: true}, {width: 375, height: 800}]) {
       const page = await Page.open(browser, pathToFileURL(resolve(directory, `${name}.html`)).href,
         options);

@@ -18,6 +18,9 @@ int fault_command(Arguments arguments);
 // [--quick | --full]: runs the cases of identity.h. Rank 0 prints a line for each.
 int identity_command(Arguments arguments);
 
+// [--forever]: steps of methods on two hosts with two ranks each; levels_command.cpp has more.
+int levels_command(Arguments arguments);
+
 // Runs the transport scenarios that the arguments name, or all of them.
 int transport_command(Arguments arguments);
 

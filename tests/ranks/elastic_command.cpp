@@ -147,12 +147,12 @@ int elastic_command(Arguments arguments) {
   Model model(settings.number("elements", 5000));
   const std::uint64_t last = settings.number("steps", ~std::uint64_t{0});
   const std::uint64_t step_ms = settings.number("ms", 5);
-  constexpr std::size_t kBatch = 64;
+  const std::size_t batch = settings.number("batch", 64);
 
   ElasticOptions options;
   options.listen = settings.text("listen", "127.0.0.1:0");
   options.join = split(settings.text("join", ""));
-  options.global_batch = kBatch;
+  options.global_batch = batch;
   options.members_least = settings.number("least", 1);
   options.silence = std::chrono::milliseconds(settings.number("silence", 3000));
   options.wait = std::chrono::milliseconds(settings.number("wait", 20000));
@@ -214,10 +214,10 @@ int elastic_command(Arguments arguments) {
     // Even shares; the first ones are one sample larger if that does not come out even.
     std::size_t first = 0, samples = 0;
     if (turn->share) {
-      first = kBatch * *turn->share / turn->shares;
-      samples = kBatch * (*turn->share + 1) / turn->shares - first;
+      first = batch * *turn->share / turn->shares;
+      samples = batch * (*turn->share + 1) / turn->shares - first;
     }
-    model.compute(turn->step * kBatch + first, samples);
+    model.compute(turn->step * batch + first, samples);
     std::this_thread::sleep_for(std::chrono::milliseconds(step_ms));
     const auto report =
         group.step(model.spans, {.samples = samples, .is_last = turn->step == last});

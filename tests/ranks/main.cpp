@@ -20,10 +20,8 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"elastic", elastic_command},
-    {"fault", fault_command},
-    {"identity", identity_command},
-    {"transport", transport_command},
+    {"elastic", elastic_command}, {"fault", fault_command},         {"identity", identity_command},
+    {"levels", levels_command},   {"transport", transport_command},
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <limits>
 #include <utility>
 
+#include "gradwire/collective/host_groups.h"
 #include "gradwire/core/error.h"
 #include "gradwire/kernel/combine.h"
 #include "gradwire/kernel/sums.h"
@@ -91,6 +92,12 @@ std::vector<double> square_excess(const ParsedMethod& dense, const Method& metho
     excess.push_back(factor(noise.up) * (noise.down ? factor(*noise.down) : 1));
   }
   return excess;
+}
+
+// The vectors that are rounded: where hosts have several ranks, one of each host.
+std::size_t senders(Communicator& communicator) {
+  const HostGroups* const groups = communicator.hosts();
+  return groups == nullptr ? communicator.size() : groups->hosts();
 }
 
 // With mean squares that follow, |g| / sqrt(v) is at most 1 / sqrt(1 - b2). With those that stay,
@@ -170,7 +177,7 @@ Adam::Adam(Communicator& communicator, std::vector<MethodTensor> tensors, const 
       order_(tensors_),
       inner_(adam.inner.make(communicator, tensors_, options)),
       dense_(adam.dense.make(communicator, tensors_, options)),
-      excess_(square_excess(adam.dense, *dense_, tensors_, communicator.size())),
+      excess_(square_excess(adam.dense, *dense_, tensors_, senders(communicator))),
       limits_(limits_of(moments_, communicator.size())),
       means_("first moment", Sharing::replicated, tensors_),
       squares_("second moment", Sharing::replicated, tensors_),
@@ -362,6 +369,7 @@ ParsedMethod read_adam(MethodReader& reader) {
           .down = options.inner.down,
           .factor_rank = options.inner.factor_rank,
           .note = options.inner.note != nullptr ? options.inner.note : &adam_note_kind(),
+          .host_parts = HostParts::inside,
           .make = [options](Communicator& communicator, std::vector<MethodTensor> tensors,
                             const MethodOptions& method) {
             return std::make_unique<Adam>(communicator, std::move(tensors), options, method);

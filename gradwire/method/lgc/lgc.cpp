@@ -273,6 +273,7 @@ ParsedMethod read_lgc(MethodReader& reader) {
   return {.spec = lgc.spec,
           .traits = kTraits,
           .note = &code_note_kind(),
+          .host_parts = HostParts::one_rank,
           .make = [lgc](Communicator& communicator, std::vector<MethodTensor> tensors,
                         const MethodOptions& options) {
             return make_lgc(communicator, std::move(tensors), lgc, options);

@@ -372,6 +372,7 @@ ParsedMethod parsed(const LgrecoOptions& options) {
           .up = uniform.codec,
           .down = uniform.codec,
           .note = &plan_note_kind(),
+          .host_parts = HostParts::one_rank,
           .make = [options](Communicator& communicator, std::vector<MethodTensor> tensors,
                             const MethodOptions& method) {
             return make_lgreco(communicator, std::move(tensors), options, method);

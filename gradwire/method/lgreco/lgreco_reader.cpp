@@ -48,7 +48,7 @@ Candidates read_candidates(MethodReader& reader) {
   const auto is_given = [&](Family known) { return given_name == name(known); };
   if (!is_given(Family::exact) && std::ranges::none_of(planned_families(), is_given)) {
     arguments.fail_argument("family", "there is no family called '" + given_name +
-                                          "'; there are qsgd, topk, powersgd and any");
+                                          "'; known are qsgd, topk, powersgd and any");
   }
   const Candidate given = reader.read_nested(*family, read_candidate);
   if (given.family == Family::exact) {

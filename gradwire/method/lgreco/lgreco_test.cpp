@@ -63,7 +63,7 @@ TEST(LgrecoSpec, TextsAreCanonical) {
   }
   EXPECT_NE(message_of<SpecError>([] {
               parse_method("lgreco(tpok)");
-            }).find("there are qsgd, topk, powersgd and any"),
+            }).find("known are qsgd, topk, powersgd and any"),
             std::string::npos);
 }
 

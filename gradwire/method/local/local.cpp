@@ -312,6 +312,7 @@ ParsedMethod read_local(MethodReader& reader) {
           .factor_rank = options.inner.factor_rank,
           .exchanged_by = options.inner.spec,
           .note = options.inner.note != nullptr ? options.inner.note : &local_note_kind(),
+          .host_parts = HostParts::inside,
           .make = [options](Communicator& communicator, std::vector<MethodTensor> tensors,
                             const MethodOptions& method) {
             return std::make_unique<Local>(communicator, std::move(tensors), options, method);

@@ -1,0 +1,352 @@
+#include "gradwire/collective/host_sum.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include "gradwire/collective/progress.h"
+#include "gradwire/core/bytes.h"
+#include "gradwire/core/check.h"
+#include "gradwire/kernel/combine.h"
+#include "gradwire/transport/shared_memory.h"
+
+namespace gradwire {
+namespace {
+
+constexpr std::size_t kLine = 64;  // bytes
+constexpr std::size_t kBlockElements = 4096;
+
+std::size_t whole_lines(std::size_t elements) {
+  constexpr std::size_t kInLine = kLine / sizeof(float);
+  return (elements + kInLine - 1) / kInLine * kInLine;
+}
+
+// The first line of a rank's slot.
+struct alignas(kLine) SlotHead {
+  std::uint64_t rung;  // atomic: how often this rank has told the others
+  PartFacts facts;
+};
+static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free);
+
+}  // namespace
+
+void PartFacts::add(const PartFacts& other) {
+  exchanges += other.exchanges;
+  poisoned += other.poisoned;
+  uploads = std::max(uploads, other.uploads);
+  uploads_skipped = std::max(uploads_skipped, other.uploads_skipped);
+}
+
+// The memory: a slot for each rank, with room for all tensors. In its slot a rank writes its values
+// of the others' parts, and in the place of its own part the mean.
+class HostSum::Slots {
+ public:
+  Slots(HostGroups& groups, Options options)
+      : local_(*groups.local), place_(groups.place), options_(std::move(options)) {
+    for (const TensorSize& tensor : options_.tensors) {
+      at_.push_back(elements_);
+      elements_ += whole_lines(tensor.elements);
+    }
+    own_.resize(options_.tensors.size());
+    for (const TensorPiece& piece : part_of(place_)) own_[piece.tensor] = piece;
+    memory_ = groups.share_memory(bytes());
+  }
+
+  std::size_t ranks() const { return local_.size(); }
+  std::size_t place() const { return place_; }
+  std::size_t bytes() const { return ranks() * slot_bytes(); }
+  const Options& options() const { return options_; }
+  const TensorPiece& own(std::size_t tensor) const { return own_[tensor]; }
+  std::span<const TensorPiece> part_of(std::size_t place) const {
+    return place < options_.parts.size() ? options_.parts[place] : std::span<const TensorPiece>();
+  }
+
+  SlotHead& head(std::size_t rank) {
+    return *reinterpret_cast<SlotHead*>(memory_->bytes().data() + rank * slot_bytes());
+  }
+  std::span<float> values(std::size_t rank, const TensorPiece& piece) {
+    auto* const all =
+        reinterpret_cast<float*>(memory_->bytes().data() + rank * slot_bytes() + sizeof(SlotHead));
+    return {all + at_[piece.tensor] + piece.first, piece.elements};
+  }
+
+  Communicator& local() { return local_; }
+
+ private:
+  std::size_t slot_bytes() const { return sizeof(SlotHead) + elements_ * sizeof(float); }
+
+  Communicator& local_;
+  const std::size_t place_;
+  const Options options_;
+  std::vector<std::size_t> at_;  // by tensor: its first element in a slot
+  std::size_t elements_ = 0;     // of a slot
+  std::vector<TensorPiece> own_;
+  std::shared_ptr<SharedMemory> memory_;
+};
+
+// Tells the other ranks of the host that something is in this rank's slot, and waits until they
+// have told the same.
+class HostSum::Bell {
+ public:
+  Bell(Slots& slots, std::uint32_t number, Lane lane) : slots_(slots), in_(slots.ranks()) {
+    const Tag tag{.lane = lane, .exchange = Communicator::Impl::exchange_tag(number)};
+    slots.local().impl().call([&](PeerLinks& links) {
+      for (std::size_t rank = 0; rank < in_.size(); ++rank) {
+        if (rank == slots.place()) continue;
+        senders_.push_back(links.transport.sender(rank, tag, out_));
+        receivers_.push_back(
+            {.rank = rank, .receiver = links.transport.receiver(rank, tag, in_[rank])});
+      }
+    });
+  }
+
+  void listen() {
+    for (Listener& listener : receivers_) {
+      listener.receiver->start();
+      listener.is_heard = false;
+    }
+  }
+
+  // All that this rank has written before is there for those who hear it.
+  void ring(std::uint64_t step) {
+    std::atomic_ref rung(slots_.head(slots_.place()).rung);
+    const std::uint64_t count = rung.load(std::memory_order_relaxed) + 1;
+    rung.store(count, std::memory_order_release);
+    store_le(std::span<std::byte>(out_), 0, count);
+    store_le(std::span<std::byte>(out_), sizeof count, step);
+    for (const auto& sender : senders_) sender->start(out_.size());
+  }
+
+  // Whether all have rung, and heard it. What they wrote is there then.
+  bool is_over(PeerLinks& links, std::uint64_t step) {
+    bool is_over = true;
+    for (Listener& listener : receivers_) {
+      if (!listener.is_heard && listener.receiver->done()) hear(listener, links, step);
+      is_over = is_over && listener.is_heard;
+    }
+    return is_over &&
+           std::ranges::all_of(senders_, [](const auto& sender) { return sender->done(); });
+  }
+
+ private:
+  using Message = std::array<std::byte, 2 * sizeof(std::uint64_t)>;
+  struct Listener {
+    std::size_t rank = 0;
+    std::unique_ptr<Receiver> receiver = {};
+    bool is_heard = false;
+  };
+
+  void hear(Listener& listener, PeerLinks& links, std::uint64_t step) {
+    const std::span<const std::byte> message(in_[listener.rank]);
+    const auto count = load_le<std::uint64_t>(message, 0);
+    std::atomic_ref rung(slots_.head(listener.rank).rung);
+    if (rung.load(std::memory_order_acquire) < count) {
+      links.presence.fail(listener.rank, "its shared memory is not the one of this host");
+    }
+    if (const auto theirs = load_le<std::uint64_t>(message, sizeof count); theirs != step) {
+      links.presence.fail(listener.rank, "it is at step " + std::to_string(theirs + 1) +
+                                             ", its host is at step " + std::to_string(step + 1));
+    }
+    links.presence.heard(listener.rank);
+    listener.is_heard = true;
+  }
+
+  Slots& slots_;
+  Message out_{};
+  std::vector<Message> in_;  // by rank
+  std::vector<std::unique_ptr<Sender>> senders_;
+  std::vector<Listener> receivers_;
+};
+
+class HostSum::Sum final : public Job {
+ public:
+  Sum(Slots& slots, std::size_t first, std::size_t last, std::uint32_t number)
+      : Job(Communicator::Impl::exchange_tag(number)),
+        slots_(slots),
+        first_(first),
+        last_(last),
+        bell_(slots, number, Lane::up) {}
+
+  void start(std::uint64_t step, float weight, std::span<const std::span<float>> values) {
+    GW_CHECK(!is_started_);
+    step_ = step;
+    weight_ = weight;
+    values_ = values;
+    is_started_ = true;
+    slots_.local().impl().queue(*this);
+  }
+  void wait() {
+    if (!std::exchange(is_started_, false)) return;
+    slots_.local().impl().wait(*this);
+    spent_ += seconds();
+  }
+  double take_seconds() { return std::exchange(spent_, 0); }
+
+  void begin(PeerLinks& links) override {
+    links.presence.set_step(step_);
+    bell_.listen();
+    for (std::size_t place = 0; place < slots_.ranks(); ++place) {
+      if (place == slots_.place()) continue;
+      for (const TensorPiece& piece : slots_.part_of(place)) {
+        if (is_in_group(piece)) write(own_values(piece), slots_.values(slots_.place(), piece));
+      }
+    }
+    bell_.ring(step_);
+  }
+
+  Turn advance(PeerLinks& links) override {
+    if (!bell_.is_over(links, step_)) return Turn::waiting;
+    for (const TensorPiece& piece : slots_.part_of(slots_.place())) {
+      if (is_in_group(piece)) average(piece);
+    }
+    return Turn::finished;
+  }
+
+ private:
+  bool is_in_group(const TensorPiece& piece) const {
+    return piece.tensor >= first_ && piece.tensor < last_;
+  }
+  std::span<const float> own_values(const TensorPiece& piece) const {
+    return values_[piece.tensor].subspan(piece.first, piece.elements);
+  }
+
+  void write(std::span<const float> values, std::span<float> where) const {
+    if (weight_ == 1) {
+      std::ranges::copy(values, where.begin());
+    } else {
+      for (std::size_t i = 0; i < values.size(); ++i) where[i] = weight_ * values[i];
+    }
+  }
+
+  // Block by block, so that the mean stays in the cache.
+  void average(const TensorPiece& piece) {
+    const auto share = static_cast<float>(1 / static_cast<double>(slots_.ranks()));
+    for (std::size_t done = 0; done < piece.elements; done += kBlockElements) {
+      const TensorPiece block{.tensor = piece.tensor,
+                              .first = piece.first + done,
+                              .elements = std::min(kBlockElements, piece.elements - done)};
+      const std::span<float> mean = slots_.values(slots_.place(), block);
+      std::array<float, kBlockElements> memory;
+      const std::span<float> own = std::span(memory).first(block.elements);
+      write(own_values(block), own);
+      for (std::size_t rank = 0; rank < slots_.ranks(); ++rank) {
+        const std::span<const float> term =
+            rank == slots_.place() ? own : std::span<const float>(slots_.values(rank, block));
+        if (rank == 0) {
+          std::ranges::copy(term, mean.begin());
+        } else {
+          kernel::combine(1, mean, 1, term, mean);
+        }
+      }
+      for (float& value : mean) value *= share;
+    }
+  }
+
+  Slots& slots_;
+  const std::size_t first_;
+  const std::size_t last_;
+  Bell bell_;
+  std::uint64_t step_ = 0;
+  float weight_ = 1;
+  std::span<const std::span<float>> values_;
+  bool is_started_ = false;
+  double spent_ = 0;
+};
+
+class HostSum::Gather final : public Job {
+ public:
+  Gather(Slots& slots, std::uint32_t number)
+      : Job(Communicator::Impl::exchange_tag(number)),
+        slots_(slots),
+        bell_(slots, number, Lane::down) {}
+
+  PartFacts run(std::uint64_t step, const PartFacts& own,
+                std::span<const std::span<float>> outputs) {
+    step_ = step;
+    outputs_ = outputs;
+    facts_ = {};
+    slots_.head(slots_.place()).facts = own;
+    slots_.local().impl().queue(*this);
+    slots_.local().impl().wait(*this);
+    spent_ += seconds();
+    return facts_;
+  }
+  double take_seconds() { return std::exchange(spent_, 0); }
+
+  void begin(PeerLinks& links) override {
+    links.presence.set_step(step_);
+    bell_.listen();
+    bell_.ring(step_);
+  }
+
+  Turn advance(PeerLinks& links) override {
+    if (!bell_.is_over(links, step_)) return Turn::waiting;
+    for (std::size_t rank = 0; rank < slots_.ranks(); ++rank) {
+      facts_.add(slots_.head(rank).facts);
+      for (const TensorPiece& piece : slots_.part_of(rank)) {
+        std::ranges::copy(slots_.values(rank, piece),
+                          outputs_[piece.tensor].subspan(piece.first).begin());
+      }
+    }
+    return Turn::finished;
+  }
+
+ private:
+  Slots& slots_;
+  Bell bell_;
+  std::uint64_t step_ = 0;
+  std::span<const std::span<float>> outputs_;
+  PartFacts facts_;
+  double spent_ = 0;
+};
+
+HostSum::HostSum(HostGroups& groups, Options options)
+    : slots_(std::make_unique<Slots>(groups, std::move(options))) {
+  Communicator::Impl& local = groups.local->impl();
+  std::size_t first = 0;
+  for (const std::size_t end : slots_->options().group_ends) {
+    sums_.push_back(std::make_unique<Sum>(*slots_, first, end, local.take_exchange_number()));
+    first = end;
+  }
+  GW_CHECK(first == slots_->options().tensors.size());
+  gather_ = std::make_unique<Gather>(*slots_, local.take_exchange_number());
+}
+
+HostSum::~HostSum() { settle(); }
+
+std::span<float> HostSum::part(std::size_t tensor) {
+  return slots_->values(slots_->place(), slots_->own(tensor));
+}
+
+void HostSum::start(std::size_t group, std::uint64_t step, float weight,
+                    std::span<const std::span<float>> values) {
+  sums_[group]->start(step, weight, values);
+}
+
+void HostSum::wait(std::size_t group) { sums_[group]->wait(); }
+
+PartFacts HostSum::gather(std::uint64_t step, const PartFacts& own,
+                          std::span<const std::span<float>> outputs) {
+  return gather_->run(step, own, outputs);
+}
+
+void HostSum::settle() noexcept {
+  for (const auto& sum : sums_) {
+    try {
+      sum->wait();
+    } catch (const std::exception&) {
+    }
+  }
+}
+
+double HostSum::take_seconds() {
+  double seconds = gather_->take_seconds();
+  for (const auto& sum : sums_) seconds += sum->take_seconds();
+  return seconds;
+}
+
+std::size_t HostSum::shared_bytes() const { return slots_->bytes(); }
+
+}  // namespace gradwire
