@@ -92,7 +92,9 @@ TEST(CondensedRun, MoreEvaluationsThanFitAreThinnedAndTheLastOneStays) {
     record::StepRecord step = step_of(i, 1);
     step.metrics.gap = static_cast<double>(i);
     condensed.add(step);
-    if (i % 5000 == 0) ASSERT_LE(condensed.steps().size(), CondensedRun::kGroupsMax);
+    if (i % 5000 == 0) {
+      ASSERT_LE(condensed.steps().size(), CondensedRun::kGroupsMax);
+    }
   }
   EXPECT_EQ(condensed.steps().back().metrics.gap, 50'000);
   EXPECT_EQ(condensed.totals().final.gap, 50'000);
@@ -113,15 +115,15 @@ TEST(CondensedRun, NotesAreAllCountedAndSomeAreKept) {
   EXPECT_EQ(notes[0].steps.front().step, 1u);
   EXPECT_EQ(notes[0].steps.back().step, kSteps);
   EXPECT_TRUE(std::ranges::is_sorted(notes[0].steps, {}, &record::StepRecord::step));
-  const Json document = make_document(std::vector{run_of(condensed)});
-  const Json& stack = document["notes"][0]["runs"][0];
+  const record::Json document = make_document(std::vector{run_of(condensed)});
+  const record::Json& stack = document["notes"][0]["runs"][0];
   EXPECT_EQ(stack["bands"][0]["steps"], 10);
   EXPECT_EQ(stack["bands"][1]["steps"], kSteps - 10);
   EXPECT_EQ(stack["facts"][1]["value"], 500.0 * kSteps);
 }
 
 TEST(CondensedRun, APageOfItIsThatOfTheWholeRunWhereNothingIsLeftOut) {
-  Run whole{.name = "a"};
+  report::Run whole{.name = "a"};
   CondensedRun condensed;
   for (std::uint64_t i = 1; i <= 500; ++i) {
     record::StepRecord step = step_of(i, 1.0 / static_cast<double>(i));

@@ -147,7 +147,8 @@ TEST_F(ServerThreads, NoPathLeadsToAFile) {
     EXPECT_TRUE(answer->status == 404 || answer->status == 400 || answer->status == 200) << path;
     EXPECT_FALSE(contains(answer->body, "hidden")) << path;
     EXPECT_FALSE(contains(answer->body, "root:")) << path;
-    if (answer->status != 200) EXPECT_FALSE(contains(answer->body, "natural")) << path;
+    if (answer->status == 200) continue;
+    EXPECT_FALSE(contains(answer->body, "natural")) << path;
   }
   EXPECT_EQ(status("/" + std::string(4000, 'a')), 404);
 }
