@@ -208,7 +208,7 @@ TEST(HostMethod, APoisonedStepIsPoisonedOnAllRanksAndForgotten) {
       for (std::uint64_t step = 0; step < 6; ++step) {
         const auto report = worker.step(step, step == 3 && communicator.rank() == 2);
         if (step == 3) poisoned[communicator.rank()] = report.poisoned;
-        if (step != 3) EXPECT_EQ(report.poisoned, 0u) << spec;
+        EXPECT_TRUE(step == 3 || report.poisoned == 0) << spec;
       }
       models[communicator.rank()] = worker.model();
     });
