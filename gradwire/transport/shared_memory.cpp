@@ -30,6 +30,14 @@ std::string hexadecimal(std::uint64_t number) {
   return text.str();
 }
 
+// The kernel would take pages until the machine has none left, and then end some process.
+void check_fits(std::size_t bytes) {
+  const auto pages = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
+  if (bytes / static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) < pages) return;
+  throw Error("cannot get " + std::to_string(bytes) +
+              " bytes of shared memory: that is more than this machine has");
+}
+
 // Different on this machine for as long as it runs: an inode of memory may be used again.
 std::string random_name() {
   std::random_device random;
@@ -109,6 +117,7 @@ SharedMemory::SharedMemory(Descriptor file, std::size_t bytes, std::string ticke
 SharedMemory::~SharedMemory() { munmap(bytes_.data(), bytes_.size()); }
 
 std::shared_ptr<SharedMemory> SharedMemory::create(std::size_t bytes) {
+  check_fits(bytes);
   Ticket ticket{.process = std::to_string(getpid()), .name = random_name(), .bytes = bytes};
   Descriptor file(memfd_create(ticket.name.c_str(), MFD_CLOEXEC));
   if (!file) fail("make shared memory", errno);
