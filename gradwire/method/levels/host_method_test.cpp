@@ -182,7 +182,7 @@ TEST(HostMethod, BytesBetweenHostsStayTheSame) {
     std::uint64_t bytes = 0;
     run_communicators(ranks, on_hosts(hosts), [&](Communicator& communicator) {
       const std::vector<MethodTensor> tensors = {
-          {"w1", {512, 256}}, {"b1", {512}}, {"w2", {256, 512}}, {"b2", {256}}};
+          {"w1", {1024, 512}}, {"b1", {1024}}, {"w2", {512, 1024}}, {"b2", {512}}};
       TestWorker worker(communicator, spec, {.topology = Topology::scatter, .seed = 3}, tensors);
       const MethodReport report = worker.step(0);
       const std::lock_guard lock(mutex);
