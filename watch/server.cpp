@@ -49,6 +49,7 @@ void answer(std::shared_ptr<const std::string> text, const char* type,
   }
   response.set_content_provider(
       text->size(), type, [text](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
+        if (offset > text->size() || length > text->size() - offset) return false;
         return sink.write(text->data() + offset, length);
       });
 }
