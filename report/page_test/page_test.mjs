@@ -114,7 +114,8 @@ const claims = {
     const page = await open('network');
     await page.run(() => document.querySelector('#table thead .number button').focus());
     await page.pressEnter();
-    const sorted = () => document.querySelectorAll('[aria-sort="ascending"]').length;
+    const sorted = () =>
+      document.querySelectorAll('[aria-sort]:not([aria-sort="none"])').length;
     assert.equal(await page.run(sorted), 1);
   },
 
