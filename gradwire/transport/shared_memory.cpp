@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <random>
@@ -28,6 +30,19 @@ std::string hexadecimal(std::uint64_t number) {
   std::ostringstream text;
   text << std::hex << number;
   return text.str();
+}
+
+// What the machine can give without ending a process for it; all that can be asked for if it does
+// not say.
+std::uint64_t available_bytes() {
+  std::ifstream facts("/proc/meminfo");
+  for (std::string line; std::getline(facts, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::uint64_t kilobytes = 0;
+    if (words >> name >> kilobytes && name == "MemAvailable:") return kilobytes * 1024;
+  }
+  return std::numeric_limits<std::uint64_t>::max();
 }
 
 // Different on this machine for as long as it runs: an inode of memory may be used again.
@@ -114,7 +129,11 @@ std::shared_ptr<SharedMemory> SharedMemory::create(std::size_t bytes) {
   if (!file) fail("make shared memory", errno);
   ticket.descriptor = std::to_string(file.get());
   if (fchmod(file.get(), S_IRUSR | S_IWUSR) != 0) fail("protect shared memory", errno);
-  // All of it now: to run out of memory later would end the process without a word.
+  // All of it now: to run out of memory later would end the process without a word. The kernel would
+  // also end others before it says that so much is not there.
+  if (bytes > available_bytes()) {
+    fail("get " + std::to_string(bytes) + " bytes of shared memory", ENOMEM);
+  }
   if (const int error = posix_fallocate(file.get(), 0, static_cast<off_t>(bytes)); error != 0) {
     fail("get " + std::to_string(bytes) + " bytes of shared memory", error);
   }
