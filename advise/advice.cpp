@@ -116,13 +116,7 @@ class Words {
   // Where the time goes without compression.
   std::string reason() const {
     const Prediction& exact = none_.best();
-    const double bytes = std::max(exact.bytes_sent, exact.server_bytes_sent);
-    const double link = bytes / plan::payload_rate(context_.scenario.bits_per_second);
-    const double share = 100 * std::min(1.0, link / exact.exchange_seconds);
-    std::string text = fmt::format(
-        "Without compression, the exchange takes {}, {}% of it to send {} over a link of {}",
-        time_text(exact.exchange_seconds), console::fixed(share, 0), size_text(bytes),
-        rate_text(context_.scenario.bits_per_second));
+    std::string text = is_even() ? reason_of_equal_links(exact) : reason_of_uneven_links(exact);
     if (!exact.step_seconds) return text + ".";
     const double compute = *context_.scenario.compute_seconds;
     const double visible = *exact.step_seconds - compute;
@@ -131,6 +125,33 @@ class Words {
     }
     return text + fmt::format(". The computation of {1} hides all but {0} of it.",
                               time_text(visible), time_text(compute));
+  }
+
+  bool is_even() const {
+    const Scenario& scenario = context_.scenario;
+    return scenario.link_bits_per_second.empty() && scenario.switch_bits_per_second == 0;
+  }
+
+  std::string reason_of_equal_links(const Prediction& exact) const {
+    const double bytes = std::max(exact.bytes_sent, exact.server_bytes_sent);
+    const double link = bytes / plan::payload_rate(context_.scenario.bits_per_second);
+    const double share = 100 * std::min(1.0, link / exact.exchange_seconds);
+    return fmt::format(
+        "Without compression, the exchange takes {}, {}% of it to send {} over a link of {}",
+        time_text(exact.exchange_seconds), console::fixed(share, 0), size_text(bytes),
+        rate_text(context_.scenario.bits_per_second));
+  }
+
+  std::string reason_of_uneven_links(const Prediction& exact) const {
+    const Scenario& scenario = context_.scenario;
+    std::string text =
+        fmt::format("Without compression, the exchange takes {}; the slowest link has {}",
+                    time_text(exact.exchange_seconds), rate_text(scenario.bits_per_second));
+    if (scenario.switch_bits_per_second > 0) {
+      text +=
+          fmt::format(", and the switch {} for all", rate_text(scenario.switch_bits_per_second));
+    }
+    return text;
   }
 
   std::string gentler() const {
@@ -173,6 +194,25 @@ std::string compute_words(const Scenario& scenario) {
       "and "
       "all but the last may hide behind it; encoding takes no time from it.",
       groups);
+}
+
+std::string network_words(const Scenario& scenario) {
+  std::string text;
+  if (scenario.link_bits_per_second.empty()) {
+    text = fmt::format("Every worker has a link of its own of {} each way",
+                       rate_text(scenario.bits_per_second));
+  } else {
+    text = fmt::format(
+        "The workers' links have {} to {} each way, and the owners of scatter share the elements "
+        "so that all links finish together",
+        rate_text(scenario.bits_per_second),
+        rate_text(std::ranges::max(scenario.link_bits_per_second)));
+  }
+  text += fmt::format(", {} ms from program to program, and ",
+                      console::significant(1e3 * scenario.latency_seconds, 3));
+  if (scenario.switch_bits_per_second == 0) return text + "the switch between them keeps up.";
+  return text + fmt::format("the switch between them passes on {} in all.",
+                            rate_text(scenario.switch_bits_per_second));
 }
 
 }  // namespace
@@ -303,11 +343,7 @@ std::string assumption_words(const WordsContext& context) {
       context.load.workers > 1 ? fmt::format(", as {} workers have them that share its {} cores",
                                              context.load.workers, context.load.cores)
                                : ""));
-  text += wrapped(fmt::format(
-      "Every worker has a link of its own of {} each way, {} ms from program to program, and the "
-      "switch between them keeps up.",
-      rate_text(scenario.bits_per_second),
-      console::significant(1e3 * scenario.latency_seconds, 3)));
+  text += wrapped(network_words(scenario));
   text += wrapped(compute_words(scenario));
   if (std::ranges::any_of(context.candidates,
                           [](const Candidate& each) { return each.speed.keeps_uploads; })) {

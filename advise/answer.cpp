@@ -55,10 +55,14 @@ Answer find_answer(const Question& question, const console::Console& console) {
                 .source = question.values.source()};
   answer.scenario = {.tensors = question.tensors,
                      .workers = question.workers,
-                     .bits_per_second = question.bits_per_second,
+                     .bits_per_second = std::ranges::min(question.bits_per_second),
+                     .switch_bits_per_second = question.switch_bits_per_second,
                      .latency_seconds = question.latency_seconds,
                      .compute_seconds = question.compute_seconds,
                      .cores_per_worker = answer.load.cores_per_worker()};
+  if (question.bits_per_second.size() > 1) {
+    answer.scenario.link_bits_per_second = question.bits_per_second;
+  }
   if (question.workers == 1) return answer;
 
   std::vector<std::string> methods = question.methods;

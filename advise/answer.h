@@ -19,8 +19,9 @@ namespace gradwire::advise {
 struct Question {
   std::vector<MethodTensor> tensors;
   std::size_t workers = 1;
-  std::size_t host_workers = 1;  // workers that share this machine's cores
-  double bits_per_second = 0;
+  std::size_t host_workers = 1;              // workers that share this machine's cores
+  std::vector<double> bits_per_second = {};  // of all links; or one for each worker
+  double switch_bits_per_second = 0;         // of all links together; 0: it keeps up
   double latency_seconds = 0;
   std::optional<double> compute_seconds = {};  // of a step; nothing: not known
   std::vector<std::string> methods;  // the method without compression is added if it is missing

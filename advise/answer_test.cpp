@@ -12,7 +12,7 @@ Answer answer_to(std::size_t workers, std::vector<std::string> methods) {
   std::ostringstream err;
   const Question question{.tensors = tensors_of_size(20'000, 3),
                           .workers = workers,
-                          .bits_per_second = 1e6,
+                          .bits_per_second = {1e6},
                           .methods = std::move(methods),
                           .rounds = 1};
   return find_answer(question, {.out = out, .err = err});

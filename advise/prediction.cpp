@@ -8,6 +8,7 @@
 #include "gradwire/core/check.h"
 #include "gradwire/method/powersgd/low_rank_tensor.h"
 #include "gradwire/method/step_order.h"
+#include "gradwire/plan/uneven_links.h"
 
 namespace gradwire::advise {
 namespace {
@@ -21,14 +22,21 @@ const TopologySpeed& speed_on(const MethodSpeed& method, Topology topology) {
   return *found;
 }
 
+std::vector<double> payload_rates(const Scenario& scenario) {
+  std::vector<double> rates = scenario.link_bits_per_second;
+  if (rates.empty()) rates.assign(scenario.workers, scenario.bits_per_second);
+  for (double& rate : rates) rate = plan::payload_rate(rate);
+  return rates;
+}
+
 class Predictor {
  public:
   Predictor(const MethodSpeed& method, const MethodSpeed& none, const Scenario& scenario)
       : method_(method),
         none_(none),
         scenario_(scenario),
-        network_{.bytes_per_second = plan::payload_rate(scenario.bits_per_second),
-                 .latency_seconds = scenario.latency_seconds,
+        link_rates_(payload_rates(scenario)),
+        network_{.latency_seconds = scenario.latency_seconds,
                  .message_seconds = kMessageSeconds,
                  .byte_seconds = scenario.socket_byte_seconds,
                  .cores = scenario.cores_per_worker} {}
@@ -41,7 +49,7 @@ class Predictor {
       const TopologySpeed& exact = speed_on(none_, speed.topology);
       for (const std::size_t elements : {left, right}) {
         const auto exchange = plan_exchange(none_, exact, elements);
-        prediction.exchange_seconds += plan::exchange_seconds(exchange, network_);
+        prediction.exchange_seconds += seconds_of(exchange);
         add_bytes(prediction, exchange, 1);
       }
       // Nothing is sent meanwhile, so that a worker's two threads do not get in each other's way.
@@ -50,7 +58,7 @@ class Predictor {
           turns * method_.factor_seconds * static_cast<double>(scenario_.elements());
     } else {
       const auto exchange = plan_exchange(method_, speed, scenario_.elements());
-      prediction.exchange_seconds = plan::exchange_seconds(exchange, network_);
+      prediction.exchange_seconds = seconds_of(exchange);
       add_bytes(prediction, exchange, 1);
     }
     if (method_.every > 1) {
@@ -62,6 +70,17 @@ class Predictor {
   }
 
  private:
+  plan::Links links() const {
+    return {.bytes_per_second = link_rates_,
+            .switch_bytes_per_second = plan::payload_rate(scenario_.switch_bits_per_second)};
+  }
+
+  double seconds_of(const plan::PlannedExchange& exchange) const {
+    plan::Network network = network_;
+    network.bytes_per_second = plan::even_rate(exchange, links());
+    return plan::exchange_seconds(exchange, network);
+  }
+
   plan::PlannedExchange plan_exchange(const MethodSpeed& method, const TopologySpeed& speed,
                                       std::size_t elements) const {
     const bool is_shared = traits_of(speed.topology).shares_evenly;
@@ -96,12 +115,16 @@ class Predictor {
     return {left, right};
   }
 
-  static void add_bytes(Prediction& prediction, const plan::PlannedExchange& exchange,
-                        std::size_t times) {
+  void add_bytes(Prediction& prediction, const plan::PlannedExchange& exchange,
+                 std::size_t times) const {
     const auto count = static_cast<double>(times);
+    const double most = count * plan::bytes_sent(exchange, links());
+    if (!traits_of(exchange.topology).has_server) {
+      prediction.bytes_sent += most;
+      return;
+    }
     prediction.bytes_sent += count * plan::worker_bytes_sent(exchange);
-    if (!traits_of(exchange.topology).has_server) return;
-    prediction.server_bytes_sent += count * plan::bytes_sent(exchange);
+    prediction.server_bytes_sent += most;
   }
 
   // Over the steps of a round. Nothing is computed during the exchange.
@@ -120,7 +143,7 @@ class Predictor {
     double each = prediction.exchange_seconds;
     if (groups > 1) {
       const auto exchange = plan_exchange(method_, speed, scenario_.elements() / groups);
-      each = plan::exchange_seconds(exchange, network_);
+      each = seconds_of(exchange);
       prediction.exchange_seconds = static_cast<double>(groups) * each;
       prediction.bytes_sent = prediction.server_bytes_sent = 0;
       add_bytes(prediction, exchange, groups);
@@ -146,7 +169,8 @@ class Predictor {
   const MethodSpeed& method_;
   const MethodSpeed& none_;
   const Scenario& scenario_;
-  const plan::Network network_;
+  const std::vector<double> link_rates_;  // of each worker, in bytes per second
+  const plan::Network network_;           // without the rate, which depends on the exchange
 };
 
 // A ring that rounds at every hop may be fast, and its mean mostly noise: one with much more error

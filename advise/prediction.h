@@ -15,7 +15,9 @@ namespace gradwire::advise {
 struct Scenario {
   std::vector<MethodTensor> tensors;
   std::size_t workers = 1;
-  double bits_per_second = 0;
+  double bits_per_second = 0;                     // of the slowest link
+  std::vector<double> link_bits_per_second = {};  // of each worker; empty: all are the same
+  double switch_bits_per_second = 0;              // of all links together; 0: it keeps up
   double latency_seconds = 0;
   std::optional<double> compute_seconds;  // of a step; nothing: not known
   double cores_per_worker = 2;

@@ -45,7 +45,7 @@ TEST(Recommended, MethodsSuitTheirOptimisers) {
 
 // Two methods and the mean of floats on a link where bytes count, with the speeds of none.
 std::vector<Candidate> candidates_on_a_slow_link() {
-  const auto candidate = [](const char* method, double seconds, double error) {
+  const auto with = [](const char* method, double seconds, double error) {
     const ParsedMethod parsed = parse_method(method);
     Candidate candidate;
     candidate.speed.method = method;
@@ -57,9 +57,8 @@ std::vector<Candidate> candidates_on_a_slow_link() {
         {.exchange_seconds = seconds, .bytes_sent = 1e6 * seconds, .relative_error = error}};
     return candidate;
   };
-  return {candidate(parse_method("none").spec.c_str(), 8, 0),
-          candidate(recommended()[0].method, 0.1, 0.9), candidate(recommended()[1].method, 1, 0.2),
-          candidate(recommended()[1].fewer_bytes, 0.3, 0.7)};
+  return {with(parse_method("none").spec.c_str(), 8, 0), with(recommended()[0].method, 0.1, 0.9),
+          with(recommended()[1].method, 1, 0.2), with(recommended()[1].fewer_bytes, 0.3, 0.7)};
 }
 
 TEST(Recommended, AdviceIsTheSameForBothOptimisers) {

@@ -39,7 +39,8 @@ struct AdviseOptions {
   std::size_t params = 0;
   std::optional<std::size_t> tensors;
   std::size_t workers = 0;
-  std::string bandwidth;
+  std::vector<std::string> bandwidth;
+  std::string switch_rate;
   double latency_ms = 0.1;
   std::optional<double> compute_ms;
   std::size_t host_workers = 1;
@@ -73,6 +74,16 @@ std::vector<MethodTensor> make_tensors(const AdviseOptions& options) {
   return advise::tensors_of_size(options.params, tensors);
 }
 
+std::vector<double> rates_of(const AdviseOptions& options) {
+  std::vector<double> rates;
+  for (const std::string& rate : options.bandwidth) rates.push_back(parse_bandwidth(rate));
+  return rates;
+}
+
+double switch_rate_of(const AdviseOptions& options) {
+  return options.switch_rate.empty() ? 0 : parse_bandwidth(options.switch_rate, "--switch");
+}
+
 void check_options(const AdviseOptions& options) {
   if (options.model.empty() == (options.params == 0)) {
     throw UsageError("give either --model or --params: what is exchanged");
@@ -81,7 +92,14 @@ void check_options(const AdviseOptions& options) {
     throw UsageError(fmt::format("--host-workers: {} of {} workers cannot share a machine",
                                  options.host_workers, options.workers));
   }
-  parse_bandwidth(options.bandwidth);
+  const std::size_t rates = rates_of(options).size();
+  if (rates > 1 && rates != options.workers) {
+    throw UsageError(
+        fmt::format("--bandwidth: {} rates for {} workers: give one for all, or one "
+                    "for each",
+                    rates, options.workers));
+  }
+  switch_rate_of(options);
   train::parse_optimiser(options.optimiser);
   for (const std::string& method : options.methods) parse_method(method);
   if (!options.model.empty()) advise::check_network(options.model);
@@ -93,7 +111,8 @@ advise::Question make_question(const AdviseOptions& options) {
       .tensors = make_tensors(options),
       .workers = options.workers,
       .host_workers = options.host_workers,
-      .bits_per_second = parse_bandwidth(options.bandwidth),
+      .bits_per_second = rates_of(options),
+      .switch_bits_per_second = switch_rate_of(options),
       .latency_seconds = 1e-3 * options.latency_ms,
       .methods = options.methods.empty() ? contenders(has_moments) : options.methods,
       .has_moments = has_moments,
@@ -156,6 +175,12 @@ Json to_json(const advise::Answer& answer, const AdviseOptions& options) {
                    {"baseline", Json()},
                    {"methods", Json::array()},
                    {"local_steps", Json::array()}};
+  if (!scenario.link_bits_per_second.empty()) {
+    document["links_bits_per_second"] = scenario.link_bits_per_second;
+  }
+  if (scenario.switch_bits_per_second > 0) {
+    document["switch_bits_per_second"] = scenario.switch_bits_per_second;
+  }
   if (answer.candidates.empty()) {
     document["advice"] = {{"compress", false},
                           {"method", advise::baseline_spec()},
@@ -258,9 +283,13 @@ std::string command_of(const advise::Answer& answer, const AdviseOptions& option
   if (options.optimiser != "sgd") {
     command += " --optimiser " + console::shell_word(options.optimiser);
   }
-  return command + fmt::format(" --workers {} --topology {} --method {}", answer.scenario.workers,
-                               name(chosen.best().topology),
-                               console::shell_word(chosen.speed.method));
+  command += fmt::format(" --workers {} --topology {} --method {}", answer.scenario.workers,
+                         name(chosen.best().topology), console::shell_word(chosen.speed.method));
+  const TopologyTraits& traits = traits_of(chosen.best().topology);
+  if (options.bandwidth.size() > 1 && traits.has_owners && traits.shares_evenly) {
+    command += fmt::format(" --links {}", fmt::join(options.bandwidth, ","));
+  }
+  return command;
 }
 
 // Measured speeds are those of a busy machine then.
@@ -347,9 +376,16 @@ void add_place_options(CLI::App& app, AdviseOptions& options) {
       ->transform(whole_number(1, kWorkersMax))
       ->required()
       ->type_name("N");
-  app.add_option("--bandwidth", options.bandwidth,
-                 "Rate of a worker's link in each direction: 100Mbit, 1Gbit, 1e9 (bits per second)")
+  app.add_option(
+         "--bandwidth", options.bandwidth,
+         "Rate of a worker's link in each direction: 100Mbit, 1Gbit, 1e9 (bits per second). "
+         "If links differ, one rate for each worker: 1Gbit,1Gbit,100Mbit")
+      ->allow_extra_args(false)
+      ->delimiter(',')
       ->required()
+      ->type_name("RATE[,...]");
+  app.add_option("--switch", options.switch_rate,
+                 "Rate of the switch for all links together [it keeps up]")
       ->type_name("RATE");
   app.add_option("--latency-ms", options.latency_ms, "One-way latency between two workers")
       ->check(number_between(0, 60'000))
@@ -407,7 +443,8 @@ void add_advise_command(CLI::App& program, const console::Console& console) {
       "seconds.\n"
       "Examples:\n"
       "  gradwire advise --model resnet20 --workers 8 --bandwidth 1Gbit --compute-ms 120\n"
-      "  gradwire advise --params 25M --workers 64 --bandwidth 10Gbit --latency-ms 0.05");
+      "  gradwire advise --params 25M --workers 64 --bandwidth 10Gbit --latency-ms 0.05\n"
+      "  gradwire advise --params 25M --workers 3 --bandwidth 1Gbit,1Gbit,100Mbit");
   app->callback([options, &console] { run(*options, console); });
 }
 

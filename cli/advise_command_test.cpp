@@ -244,6 +244,35 @@ TEST(Advise, RatesAreReadWithTheirUnits) {
   EXPECT_EQ(rate("1e9"), 1e9);
 }
 
+TEST(AdviseThreads, LinksOfDifferentRatesAreSharedAccordingly) {
+  const auto step_of = [](const Names& more) {
+    const Outcome outcome = advise(on_link("1Mbit,1Mbit,1Mbit,100kbit", "4", more));
+    EXPECT_EQ(outcome.exit_code, kDone) << outcome.err;
+    return outcome.json();
+  };
+  const Json document = step_of({"--json", "--methods", "none"});
+  EXPECT_EQ(document["links_bits_per_second"], (Json{1e6, 1e6, 1e6, 1e5}));
+  EXPECT_EQ(document["bandwidth_bits_per_second"], 1e5);
+  EXPECT_FALSE(document.contains("switch_bits_per_second"));
+  double scatter = 0;
+  double ring = 0;
+  for (const Json& way : document["methods"][0]["topologies"]) {
+    if (way["topology"] == "scatter") scatter = way["exchange_ms"];
+    if (way["topology"] == "ring") ring = way["exchange_ms"];
+  }
+  EXPECT_LT(scatter, 0.75 * ring);  // 2/3, where only the links count
+  const Json behind = step_of({"--json", "--methods", "none", "--switch", "100kbit"});
+  EXPECT_EQ(behind["switch_bits_per_second"], 1e5);
+  EXPECT_GT(behind["baseline"]["exchange_ms"], document["baseline"]["exchange_ms"]);
+}
+
+TEST(AdviseThreads, TheCommandHasTheLinks) {
+  const Outcome outcome = advise(on_link("1Mbit,1Mbit,100kbit", "3", {"--methods", "fp16"}));
+  ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, " --links 1Mbit,1Mbit,100kbit\n")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "The workers' links have 100 kbit/s to 1 Mbit/s each way"));
+}
+
 TEST(Advise, NonsenseIsWrongUsage) {
   const auto given = [](const Names& more) {
     Names arguments = {"--params", "1000", "--workers", "4", "--bandwidth", "1Gbit"};
@@ -259,6 +288,9 @@ TEST(Advise, NonsenseIsWrongUsage) {
   for (const char* rate : {"fast", "1 parsec", "1GB/s", "-1Gbit", "0", "1e300", "nan"}) {
     expect_wrong_usage(on_link(rate, "4", {}), "--bandwidth: '" + std::string(rate) + "' is no");
   }
+  expect_wrong_usage(on_link("1Gbit,1Gbit", "4", {}), "2 rates for 4 workers");
+  expect_wrong_usage(on_link("1Gbit,fast,1Gbit", "3", {}), "--bandwidth: 'fast' is no");
+  expect_wrong_usage(given({"--switch", "0"}), "--switch: '0' is no");
   expect_wrong_usage(given({"--latency-ms", "-1"}), "expected a number from 0 to 60000, not '-1'");
   expect_wrong_usage(given({"--latency-ms", "nan"}), "expected a number from 0");
   expect_wrong_usage(given({"--compute-ms", "-0.5"}), "expected a number from 0");

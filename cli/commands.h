@@ -25,6 +25,7 @@ void add_run_command(CLI::App& program);
 void add_agent_command(CLI::App& program);
 void add_doctor_command(CLI::App& program, const console::Console& console);
 void add_report_command(CLI::App& program, const console::Console& console);
+void add_watch_command(CLI::App& program, const console::Console& console);
 void add_secret_command(CLI::App& program, const console::Console& console);
 void add_completion_command(CLI::App& program, const console::Console& console);
 void add_man_command(CLI::App& program, const console::Console& console);

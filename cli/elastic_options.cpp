@@ -27,9 +27,9 @@ constexpr std::array<std::string_view, 16> kOfNewcomers = {
     "--threads", "--data",   "--codec-threads", "--json"};
 
 // What has no meaning here.
-constexpr std::array kNotElastic = {"--transport",        "--server",      "--dedicated-server",
-                                    "--interface",        "--streams",     "--split",
-                                    "--record-gradients", "--tensorboard", "--hosts"};
+constexpr std::array kNotElastic = {
+    "--transport", "--server",           "--dedicated-server", "--interface", "--streams",
+    "--split",     "--record-gradients", "--tensorboard",      "--hosts",     "--balance"};
 
 bool is_given(const CLI::App& app, const char* name) { return app.get_option(name)->count() > 0; }
 

@@ -168,6 +168,7 @@ int run(std::vector<std::string> arguments, const console::Console& console) {
   add_agent_command(program);
   add_doctor_command(program, console);
   add_report_command(program, console);
+  add_watch_command(program, console);
   add_secret_command(program, console);
   add_reproduce_command(program, console);
   add_completion_command(program, console);

@@ -158,6 +158,10 @@ void add_network_options(CLI::App& app, TrainArguments& arguments) {
   adder.add("--accumulate", network.accumulate, "Batches of every worker for one exchange", "N")
       ->transform(whole_number(1, 1'000'000))
       ->capture_default_str();
+  adder.add_flag("--balance", network.balance,
+                 "Workers share the batch of every step in proportion to their measured speeds");
+  adder.add("--slow-rank", network.slow_rank, "Slows a rank down, for measurements", "RANK:FACTOR")
+      ->group("");
   adder.add("--threads", network.threads, "Threads of every worker [cores / workers]", "N")
       ->transform(whole_number(1, kThreadsMax));
   adder

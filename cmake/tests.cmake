@@ -71,6 +71,7 @@ if(TARGET gradwire_cli)
   add_room_test(session_rank_test session/rank session_rank)
   add_room_test(session_test session session)
   add_room_test(reproduce_test reproduce reproduce)
+  add_room_test(watch_test watch watch PkgConfig::httplib)
   add_room_test(cli_test cli cli)
   foreach(test train_test advise_test session_test reproduce_test cli_test)
     if(TARGET ${test})
@@ -127,6 +128,14 @@ if(TARGET report)
            COMMAND ${NODE} ${PROJECT_SOURCE_DIR}/report/page_test/page_test.mjs
                    $<TARGET_FILE:example_pages> ${PROJECT_BINARY_DIR}/example_pages.d)
   set_tests_properties(report_page_test PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+endif()
+
+# The same page while runs go on.
+if(TARGET gradwire_cli)
+  add_test(NAME watch_page_test
+           COMMAND ${NODE} ${PROJECT_SOURCE_DIR}/watch/page_test/watch_page_test.mjs
+                   $<TARGET_FILE:gradwire_cli>)
+  set_tests_properties(watch_page_test PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
 endif()
 
 # The Python package: one test a class, so that they run side by side.

@@ -12,22 +12,19 @@
 #include <span>
 #include <vector>
 
+#include "data/batch_source.h"
 #include "data/split.h"
 
 namespace gradwire::data {
 
-class Sampler {
+class Sampler final : public BatchSource {
  public:
   Sampler(std::span<const Shard> shards, std::size_t batch, std::uint64_t seed, std::size_t rank);
 
   std::uint64_t steps_per_epoch() const;
 
-  // The samples of this rank at a step, from 0 on. Valid until the next call.
-  std::span<const std::uint32_t> at(std::uint64_t step);
-
-  // What this rank's mean gradient counts in the mean over the workers at a step: its samples over
-  // the mean of all workers' samples. The weights of all ranks average to 1.
-  float weight(std::uint64_t step) const;
+  std::span<const std::uint32_t> at(std::uint64_t step) override;
+  float weight(std::uint64_t step) const override;
 
  private:
   std::size_t batch_size(std::size_t rank, std::uint64_t step_of_epoch) const;

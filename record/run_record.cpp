@@ -70,6 +70,7 @@ Json to_json(const RunRecord& record) {
   json["configuration"] = record.configuration;
   json["version"] = record.version;
   json["machine"] = record.machine;
+  if (!record.is_finished) json["finished"] = false;
   return json;
 }
 
@@ -93,7 +94,8 @@ RunRecord run_from_json(const Json& json) {
           .views = json.contains("views") ? field<Json>(json, "views") : Json::array(),
           .configuration = field<Json>(json, "configuration"),
           .version = field<std::string>(json, "version"),
-          .machine = field<Json>(json, "machine")};
+          .machine = field<Json>(json, "machine"),
+          .is_finished = !json.contains("finished") || field<bool>(json, "finished")};
 }
 
 void write_run(const std::filesystem::path& path, const RunRecord& record) {

@@ -14,6 +14,10 @@
 namespace gradwire::record {
 
 inline constexpr const char* kRunFile = "run.json";
+// The same fields, written when the run begins: without results, and not finished.
+inline constexpr const char* kStartFile = "start.json";
+// In the configuration of kStartFile: how many steps the run will have.
+inline constexpr const char* kStepsPlanned = "steps_planned";
 
 Json to_json(const Metrics& metrics);
 // Throws Error for a field that is no number.
@@ -40,6 +44,7 @@ struct RunRecord {
   Json configuration = Json::object();
   std::string version;
   Json machine = Json::object();
+  bool is_finished = true;  // "finished" in run.json, written only if false: steps are still coming
 
   bool operator==(const RunRecord&) const = default;
 };

@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kMsPerSecond = 1e3;
 constexpr const char* kAttendance = "attendance";
+constexpr const char* kShares = "shares";
 
 std::string to_line(const StepRecord& step) {
   Json json = {{"step", step.step},
@@ -38,6 +39,7 @@ std::string to_line(const StepRecord& step) {
   if (step.metrics.test_loss) json["test_loss"] = *step.metrics.test_loss;
   if (step.metrics.accuracy) json["accuracy"] = *step.metrics.accuracy;
   if (step.note) json[step.note->kind->step_name] = to_json(*step.note);
+  if (step.shares) json[kShares] = *step.shares;
   if (step.attendance) json[kAttendance] = to_json(*step.attendance);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
@@ -50,7 +52,7 @@ std::optional<double> known_number(const Json& json, const char* name) {
 
 using NoteKinds = std::vector<const NoteKind*>;
 
-StepRecord from_json(const Json& json, const NoteKinds& kinds) {
+StepRecord from_json(const Json& json, std::span<const NoteKind* const> kinds) {
   const auto seconds = [&](const char* name) { return field<double>(json, name) / kMsPerSecond; };
   return {.step = field<std::uint64_t>(json, "step"),
           .metrics = {.loss = known_number(json, "loss"),
@@ -72,7 +74,10 @@ StepRecord from_json(const Json& json, const NoteKinds& kinds) {
           .note = note_in(json, kinds),
           .attendance = json.contains(kAttendance)
                             ? std::optional(attendance_from(json[kAttendance]))
-                            : std::nullopt};
+                            : std::nullopt,
+          .shares = json.contains(kShares)
+                        ? std::optional(field<std::vector<std::uint32_t>>(json, kShares))
+                        : std::nullopt};
 }
 
 // `expected` is the step of the line; nothing if it may be any.
@@ -82,11 +87,9 @@ StepRecord parse_line(const std::filesystem::path& path, std::string_view line,
   const auto fail = [&](const std::string& what) {
     fail_file(path, "line " + std::to_string(number) + ": " + what);
   };
-  const Json json = Json::parse(line, nullptr, false);
-  if (json.is_discarded()) fail("is not JSON");
   StepRecord step;
   try {
-    step = from_json(json, kinds);
+    step = parse_step(line, kinds);
   } catch (const Error& error) {
     fail(error.what());
   }
@@ -136,6 +139,12 @@ void StepWriter::write(std::span<const StepRecord> steps) {
   for (const StepRecord& step : steps) file_ << to_line(step);
   file_.flush();
   if (!file_) fail_errno(path_, "cannot be written");
+}
+
+StepRecord parse_step(std::string_view line, std::span<const NoteKind* const> kinds) {
+  const Json json = Json::parse(line, nullptr, false);
+  if (json.is_discarded()) throw Error("is not JSON");
+  return from_json(json, kinds);
 }
 
 std::vector<StepRecord> read_steps(const std::filesystem::path& path) {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "gradwire/core/telemetry.h"
@@ -33,6 +34,8 @@ struct StepRecord {
   // The method's note, from rank 0. Rows may be means over the workers: see NoteTable.
   std::optional<Note> note = {};
   std::optional<Attendance> attendance = {};  // of elastic runs
+  // Balanced runs: the samples of each worker in a step, at the first step with these.
+  std::optional<std::vector<std::uint32_t>> shares = {};
 
   bool operator==(const StepRecord&) const = default;
 };
@@ -51,6 +54,10 @@ class StepWriter {
   std::filesystem::path path_;
   std::ofstream file_;
 };
+
+// One line of the file. `kinds` are those of the notes that it may have: gradwire::note_kinds().
+// Throws Error that says what is wrong.
+StepRecord parse_step(std::string_view line, std::span<const NoteKind* const> kinds);
 
 // Ignores an unfinished last line, which a killed run leaves. Throws FileError with the line number
 // for any other line that is not the record of the next step.

@@ -19,7 +19,9 @@ StepRecord example(std::uint64_t step) {
           .phases = {.compute_seconds = 0.5,
                      .encode_seconds = 0.25,
                      .exchange_seconds = 0.125,
-                     .decode_seconds = 1}};
+                     .decode_seconds = 1},
+          .shares =
+              step == 4 ? std::optional(std::vector<std::uint32_t>{20, 20, 20, 4}) : std::nullopt};
 }
 
 std::vector<StepRecord> examples(std::uint64_t count) {

@@ -98,7 +98,7 @@ TEST(Columns, BestIsMarkedWhereTheDifferenceIsKnown) {
 
 TEST(Columns, BestIsBeyondTheSpreadOfSeeds) {
   const auto with_seed = [](double accuracy, std::uint64_t bytes, const char* method, int seed) {
-    Run run = run_of(accuracy, bytes);
+    report::Run run = run_of(accuracy, bytes);
     run.record.method = method;
     run.record.configuration["seed"] = seed;
     return run;

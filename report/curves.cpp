@@ -51,8 +51,10 @@ std::vector<CurvePoint> curve_of(const Run& run, Metric metric, double compute_s
   std::vector<CurvePoint> curve;
   Spent spent;
   if (const auto value = run.record.start.*metric) curve.push_back({spent, *value});
-  for (const record::StepRecord& step : run.steps) {
-    spent.add(step, compute_seconds);
+  for (std::size_t i = 0; i < run.steps.size(); ++i) {
+    const record::StepRecord& step = run.steps[i];
+    const auto count = static_cast<double>(run.counts.empty() ? 1 : run.counts[i]);
+    spent.add(step, count * compute_seconds);
     if (const auto value = step.metrics.*metric) curve.push_back({spent, *value});
   }
   return curve;

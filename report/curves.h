@@ -25,7 +25,7 @@ struct Spent {
   double seconds = 0;          // by the clock on the wall
   double compute_seconds = 0;  // as predictions take it, see record::compute_seconds_per_step
 
-  // Predictions take `compute` seconds for the step.
+  // Predictions take `compute` seconds for the step, or for all that are added up in it.
   void add(const record::StepRecord& step, double compute);
 };
 

@@ -47,6 +47,22 @@ std::string configured(std::span<const Run> runs, const char* name) {
       runs, [&](const record::RunRecord& run) { return to_text(member(run.configuration, name)); });
 }
 
+// "1 Gbit/s, 100 Mbit/s": the rate of each worker's link, in the order of the ranks.
+std::string links_text(const record::RunRecord& run) {
+  const Json& rates = member(run.configuration, "link_bits_per_second");
+  if (!rates.is_array()) return "";
+  std::string text;
+  for (const Json& rate : rates) {
+    if (!rate.is_number()) return "";
+    const auto bits = rate.get<double>();
+    char number[48];
+    std::snprintf(number, sizeof number, bits >= 1e9 ? "%.4g Gbit/s" : "%.4g Mbit/s",
+                  bits / (bits >= 1e9 ? 1e9 : 1e6));
+    text += (text.empty() ? "" : ", ") + std::string(number);
+  }
+  return text;
+}
+
 std::string machine_text(const record::RunRecord& run) {
   std::string text = text_member(run.machine, "system");
   const std::string cpus = to_text(member(run.machine, "cpus"));
@@ -80,6 +96,7 @@ std::vector<Fact> facts_of(std::span<const Run> runs) {
       {"Split", configured(runs, "split")},
       {"Topology", configured(runs, "topology")},
       {"Transport", configured(runs, "transport")},
+      {"Links", of_all(runs, links_text)},
       {"Seed", configured(runs, "seed")},
       {"Version", of_all(runs, [](const record::RunRecord& run) { return run.version; })},
       {"Compiler",

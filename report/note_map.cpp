@@ -69,8 +69,8 @@ class Map {
 
 }  // namespace
 
-Json map_of(const NoteMapView& view, const NoteSteps& steps) {
-  const NoteSteps all = with_rows(steps);
+Json map_of(const NoteMapView& view, const ShownNotes& notes) {
+  const NoteSteps all = with_rows(notes.steps);
   if (all.empty()) return nullptr;
   const NoteSteps some = shown(all);
   const Map map(view, *some.front()->note->kind);
@@ -82,7 +82,10 @@ Json map_of(const NoteMapView& view, const NoteSteps& steps) {
   }
   Json rows = Json::array();
   for (const auto& row : some.front()->note->rows) rows.push_back(map.row(row, some));
-  return {{"notes", all.size()}, {"steps", numbers}, {"overall", overall}, {"rows", rows}};
+  return {{"notes", notes.counts.notes_with_rows()},
+          {"steps", numbers},
+          {"overall", overall},
+          {"rows", rows}};
 }
 
 }  // namespace gradwire::report

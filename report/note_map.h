@@ -15,6 +15,6 @@ inline constexpr std::size_t kMapNotesMax = 60;
 // "details": [...]}]}, with one value for each of the steps that are shown; "notes" counts those
 // that there were. "overall" is the mean over the rows by their weights. Null where no note has a
 // row. What is missing in a note is null.
-Json map_of(const NoteMapView& view, const NoteSteps& steps);
+Json map_of(const NoteMapView& view, const ShownNotes& notes);
 
 }  // namespace gradwire::report

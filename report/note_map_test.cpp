@@ -14,7 +14,7 @@ std::vector<NoteValue> row(const std::string& name, NoteValue elements = {}, Not
 }
 
 Json map_in(const Run& run) {
-  return map_of(std::get<NoteMapView>(map_kind().view.kind), steps_with(map_kind(), run));
+  return map_of(std::get<NoteMapView>(map_kind().view.kind), notes_of_kind(map_kind(), run));
 }
 
 TEST(NoteMap, KeepsTheFirstAndTheLastOfManyNotes) {

@@ -16,16 +16,16 @@ using Column = std::span<const record::StepRecord* const>;
 // Whether two neighbours may be in one column, by their bands.
 using FitTogether = std::function<bool(const std::string&, const std::string&)>;
 
-struct Band {
-  std::string name;
-  std::size_t steps = 0;
-  double bytes = 0;
-};
+using Band = NoteCounts::Band;
 
 class Stack {
  public:
-  Stack(const NoteStackView& view, const NoteSteps& steps)
-      : view_(view), kind_(*steps.front()->note->kind), steps_(steps), bands_(bands_of(steps_)) {
+  Stack(const NoteStackView& view, const ShownNotes& notes)
+      : view_(view),
+        counts_(notes.counts),
+        kind_(counts_.kind()),
+        steps_(notes.steps),
+        bands_(counts_.bands()) {
     cut_columns();
   }
 
@@ -42,27 +42,14 @@ class Stack {
     Json rows = rows_json(heights);
     Json all = Json::array();
     for (const double height : heights) all.push_back(rounded(height));
-    return {{"edges", std::move(edges)},       {"band", std::move(band)}, {"line", std::move(line)},
-            {"heights", std::move(all)},       {"rows", std::move(rows)}, {"bands", bands_json()},
-            {"facts", facts_of(kind_, steps_)}};
+    return {{"edges", std::move(edges)}, {"band", std::move(band)}, {"line", std::move(line)},
+            {"heights", std::move(all)}, {"rows", std::move(rows)}, {"bands", bands_json()},
+            {"facts", facts_of(counts_)}};
   }
 
  private:
   std::string band_of(const record::StepRecord* step) const {
     return text_of(step->note->get(view_.band));
-  }
-
-  // In the order in which they first come.
-  std::vector<Band> bands_of(Column steps) const {
-    std::vector<Band> bands;
-    for (const record::StepRecord* step : steps) {
-      const std::string name = band_of(step);
-      auto found = std::ranges::find(bands, name, &Band::name);
-      if (found == bands.end()) found = bands.insert(found, {.name = name});
-      ++found->steps;
-      found->bytes += static_cast<double>(step->traffic.bytes_sent);
-    }
-    return bands;
   }
 
   // At most `width` steps each.
@@ -98,8 +85,9 @@ class Stack {
 
   // The index of the band that most steps of a column have.
   std::size_t main_band(Column column) const {
-    const std::vector<Band> own = bands_of(column);
-    const std::string& most = std::ranges::max_element(own, {}, &Band::steps)->name;
+    NoteCounts own(kind_);
+    for (const record::StepRecord* step : column) own.add(*step);
+    const std::string& most = std::ranges::max_element(own.bands(), {}, &Band::steps)->name;
     const auto found = std::ranges::find(bands_, most, &Band::name);
     return static_cast<std::size_t>(found - bands_.begin());
   }
@@ -156,17 +144,18 @@ class Stack {
   }
 
   const NoteStackView& view_;
+  const NoteCounts& counts_;
   const NoteKind& kind_;
   const NoteSteps& steps_;
-  const std::vector<Band> bands_;  // of all steps
+  const std::vector<Band>& bands_;  // of all steps
   std::vector<Column> columns_;
 };
 
 }  // namespace
 
-Json stack_of(const NoteStackView& view, const NoteSteps& steps) {
-  if (steps.empty()) return nullptr;
-  return Stack(view, steps).to_json();
+Json stack_of(const NoteStackView& view, const ShownNotes& notes) {
+  if (notes.steps.empty()) return nullptr;
+  return Stack(view, notes).to_json();
 }
 
 }  // namespace gradwire::report

@@ -19,6 +19,6 @@ inline constexpr std::size_t kStackColumnsMax = 600;
 // edge i up to edge i + 1, so that there is one edge more. Steps of two bands share a column only
 // where bands change too often for anything else. A line is null where no step has a number. "word"
 // is the band's place among the usual values of the field, or null. Null where no step has a note.
-Json stack_of(const NoteStackView& view, const NoteSteps& steps);
+Json stack_of(const NoteStackView& view, const ShownNotes& notes);
 
 }  // namespace gradwire::report

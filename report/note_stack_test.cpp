@@ -28,7 +28,8 @@ Run run_of(std::uint64_t steps) {
 }
 
 Json stack_in(const Run& run) {
-  return stack_of(std::get<NoteStackView>(stack_kind().view.kind), steps_with(stack_kind(), run));
+  return stack_of(std::get<NoteStackView>(stack_kind().view.kind),
+                  notes_of_kind(stack_kind(), run));
 }
 
 TEST(NoteStack, AreNotThereWithoutNotes) {

@@ -13,9 +13,9 @@ Json value_json(const NoteValue& value) {
 
 }  // namespace
 
-Json table_of(const NoteSteps& steps) {
-  if (steps.empty()) return nullptr;
-  const Note& last = *steps.back()->note;
+Json table_of(const ShownNotes& notes) {
+  if (notes.steps.empty()) return nullptr;
+  const Note& last = *notes.steps.back()->note;
   Json fields = Json::array();
   for (std::size_t i = 0; i < last.values.size(); ++i) {
     const NoteField& field = last.kind->fields[i];
@@ -32,9 +32,9 @@ Json table_of(const NoteSteps& steps) {
     Json& cells = rows.emplace_back(Json::array());
     for (const NoteValue& value : row) cells.push_back(value_json(value));
   }
-  return {{"step", steps.back()->step},           {"notes", steps.size()},
-          {"facts", facts_of(*last.kind, steps)}, {"fields", std::move(fields)},
-          {"columns", std::move(columns)},        {"rows", std::move(rows)}};
+  return {{"step", notes.steps.back()->step}, {"notes", notes.counts.notes()},
+          {"facts", facts_of(notes.counts)},  {"fields", std::move(fields)},
+          {"columns", std::move(columns)},    {"rows", std::move(rows)}};
 }
 
 }  // namespace gradwire::report

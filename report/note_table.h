@@ -10,6 +10,6 @@ namespace gradwire::report {
 // {"step", "notes", "facts", "fields": [{"name", "unit", "value"}], "columns": [{"name", "unit"}],
 // "rows": [[...]]}; "notes" counts all of the run. Empty fields are left out. Null where there is
 // no note.
-Json table_of(const NoteSteps& steps);
+Json table_of(const ShownNotes& notes);
 
 }  // namespace gradwire::report

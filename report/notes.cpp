@@ -15,10 +15,13 @@ namespace {
 // In the order in which they first come.
 std::vector<const NoteKind*> kinds_in(std::span<const Run> runs) {
   std::vector<const NoteKind*> kinds;
+  const auto add = [&](const NoteKind* kind) {
+    if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
+  };
   for (const Run& run : runs) {
+    for (const KeptNotes& notes : run.notes) add(&notes.counts.kind());
     for (const record::StepRecord& step : run.steps) {
-      if (!step.note || std::ranges::find(kinds, step.note->kind) != kinds.end()) continue;
-      kinds.push_back(step.note->kind);
+      if (step.note) add(step.note->kind);
     }
   }
   return kinds;
@@ -43,10 +46,10 @@ struct View {
             {"line_name", view.line_name}};
   }
 
-  Json draw(const NoteTableView&, const NoteSteps& steps) const { return table_of(steps); }
-  Json draw(const NoteMapView& view, const NoteSteps& steps) const { return map_of(view, steps); }
-  Json draw(const NoteStackView& view, const NoteSteps& steps) const {
-    return stack_of(view, steps);
+  Json draw(const NoteTableView&, const ShownNotes& notes) const { return table_of(notes); }
+  Json draw(const NoteMapView& view, const ShownNotes& notes) const { return map_of(view, notes); }
+  Json draw(const NoteStackView& view, const ShownNotes& notes) const {
+    return stack_of(view, notes);
   }
 };
 
@@ -56,9 +59,9 @@ Json section_of(const NoteKind& kind, std::span<const Run> runs) {
   section.update(std::visit([&](const auto& each) { return view.texts(each); }, kind.view.kind));
   Json entries = Json::array();
   for (const Run& run : runs) {
-    const NoteSteps steps = steps_with(kind, run);
+    const ShownNotes notes = notes_of_kind(kind, run);
     entries.push_back(
-        std::visit([&](const auto& each) { return view.draw(each, steps); }, kind.view.kind));
+        std::visit([&](const auto& each) { return view.draw(each, notes); }, kind.view.kind));
   }
   section["runs"] = std::move(entries);
   return section;

@@ -17,18 +17,28 @@ void take_until(std::string_view place, std::string_view& rest, std::string& pag
   rest.remove_prefix(at + place.size());
 }
 
-}  // namespace
-
-std::string make_page(std::span<const Run> runs) {
-  const record::Json document = make_document(runs);
+// `connect` is the source of the policy's connect-src.
+std::string page_of(const record::Json& document, std::string_view connect) {
   std::string page;
   std::string_view rest = page_template();
+  take_until(kConnectPlace, rest, page);
+  page += connect;
   take_until(kTitlePlace, rest, page);
   page += html_text(document["title"].get_ref<const std::string&>());
   take_until(kDocumentPlace, rest, page);
   page += script_json(document);
   page += rest;
   return page;
+}
+
+}  // namespace
+
+std::string make_page(std::span<const Run> runs) { return page_of(make_document(runs), "'none'"); }
+
+std::string make_live_page(const record::Json& document) {
+  record::Json live = document;
+  live["live"] = true;
+  return page_of(live, "'self'");
 }
 
 void write_page(const std::filesystem::path& path, std::span<const Run> runs) {

@@ -6,7 +6,8 @@
 
 namespace gradwire::report {
 
-// The page has these two once each.
+// The page has each of these once, in this order.
+inline constexpr std::string_view kConnectPlace = "@GRADWIRE_CONNECT@";
 inline constexpr std::string_view kTitlePlace = "@GRADWIRE_TITLE@";
 inline constexpr std::string_view kDocumentPlace = "@GRADWIRE_DOCUMENT@";
 

@@ -66,24 +66,37 @@ std::string last_name(const fs::path& directory) {
 
 // Adds to the names that several runs have.
 template <class Addition>
-void tell_apart(std::vector<FoundRun>& found, Addition addition_of) {
+void tell_apart(std::span<const fs::path> directories, Addition addition_of,
+                std::vector<std::string>& names) {
   std::map<std::string, int> runs_of_name;
-  for (const FoundRun& each : found) ++runs_of_name[each.run.name];
-  for (FoundRun& each : found) {
-    if (runs_of_name[each.run.name] > 1) each.run.name += " (" + addition_of(each.directory) + ")";
+  for (const std::string& name : names) ++runs_of_name[name];
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (runs_of_name[names[i]] > 1) names[i] += " (" + addition_of(directories[i]) + ")";
   }
 }
 
 }  // namespace
 
+void tell_runs_apart(std::span<const fs::path> directories, std::vector<std::string>& names) {
+  tell_apart(directories, last_name, names);
+  tell_apart(directories, [](const fs::path& directory) { return directory.string(); }, names);
+}
+
 std::vector<Run> read_runs(const std::vector<fs::path>& directories) {
   std::vector<FoundRun> found;
   for (const fs::path& directory : directories) read_into(found, directory);
-  for (FoundRun& each : found) each.run.name = each.run.record.method;
-  tell_apart(found, last_name);
-  tell_apart(found, [](const fs::path& directory) { return directory.string(); });
+  std::vector<fs::path> found_in;
+  std::vector<std::string> names;
+  for (const FoundRun& each : found) {
+    found_in.push_back(each.directory);
+    names.push_back(each.run.record.method);
+  }
+  tell_runs_apart(found_in, names);
   std::vector<Run> runs;
-  for (FoundRun& each : found) runs.push_back(std::move(each.run));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    runs.push_back(std::move(found[i].run));
+    runs.back().name = names[i];
+  }
   return runs;
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "report/page.h"
@@ -16,5 +18,9 @@ inline constexpr const char* kCompareFile = "compare.json";
 // after their methods; those of the same method get their directories' names, too. Throws
 // FileError, also for a run that has not finished.
 std::vector<Run> read_runs(const std::vector<std::filesystem::path>& directories);
+
+// Adds to the names that several runs have: the names of their directories, or their whole paths.
+void tell_runs_apart(std::span<const std::filesystem::path> directories,
+                     std::vector<std::string>& names);
 
 }  // namespace gradwire::report

@@ -34,6 +34,15 @@ TEST(Rows, SameSeedAndOtherTasksAreRowsOfTheirOwn) {
   EXPECT_EQ(rows[1].name, "none (1)");
 }
 
+TEST(Rows, RunsThatGoOnAreRowsOfTheirOwn) {
+  Runs runs = {run_of("none", 1), run_of("none", 2), run_of("none", 3)};
+  runs[1].record.is_finished = false;
+  const std::vector<Row> rows = rows_of(runs);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].runs, (Indices{0, 2}));
+  EXPECT_EQ(rows[1].name, "none (2)");
+}
+
 TEST(Rows, MeanAndStandardDeviation) {
   const std::vector<std::optional<double>> values = {1.0, 3.0};
   const auto both = mean_and_spread(values);

@@ -1,6 +1,7 @@
 #include "session/network_task.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "gradwire/core/usage_error.h"
@@ -13,6 +14,20 @@ constexpr std::size_t kBatchUsual = 64;
 constexpr std::size_t kBatchUsualOfText = 16;  // a sample of text is many tokens
 constexpr std::uint64_t kEvaluationsLeast = 5;
 constexpr std::size_t kContextUsual = 128;
+
+std::optional<train::SlowRank> slow_rank(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  train::SlowRank slow;
+  const char* const end = text.data() + text.size();
+  const auto rank = std::from_chars(text.data(), end, slow.rank);
+  const bool has_factor = rank.ec == std::errc() && rank.ptr != end && *rank.ptr == ':';
+  const auto factor = has_factor ? std::from_chars(rank.ptr + 1, end, slow.factor) : rank;
+  if (!has_factor || factor.ec != std::errc() || factor.ptr != end || !(slow.factor >= 1)) {
+    throw UsageError("--slow-rank expects a rank and a factor of at least 1, such as 3:4, not '" +
+                     text + "'");
+  }
+  return slow;
+}
 
 }  // namespace
 
@@ -38,13 +53,15 @@ train::TaskOptions task_options(const TrainOptions& options, const data::SampleS
       .split = data::parse_split(options.split),
       .batch = options.batch.value_or(is_text ? kBatchUsualOfText : kBatchUsual),
       .accumulate = network.accumulate,
+      .balance = network.balance,
       .optimiser = train::parse_optimiser(network.optimiser),
       .regulariser = convex::parse_regulariser(options.regulariser_spec()),
       .clip = network.clip,
       .schedule = train::parse_schedule(network.schedule),
       .warmup_epochs = network.warmup_epochs,
       .operation_threads = network.threads.value_or(std::max<std::size_t>(threads, 1)),
-      .seed = options.seed};
+      .seed = options.seed,
+      .slow = slow_rank(network.slow_rank)};
   const bool is_sgd = task.optimiser.kind == train::OptimiserOptions::Kind::sgd;
   task.learning_rate = network.learning_rate.value_or(is_sgd ? 0.05 : 0.001);
   if (options.workers.dedicated_server) task.dedicated_server = options.workers.server_rank();

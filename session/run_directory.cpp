@@ -7,7 +7,9 @@
 
 #include "gradwire/core/usage_error.h"
 #include "gradwire/file/file_failure.h"
+#include "gradwire/version.h"
 #include "record/checkpoint_directory.h"
+#include "record/machine.h"
 #include "train/gradient_recorder.h"
 #include "train/model_files.h"
 
@@ -75,6 +77,7 @@ std::string settings_of(const TrainOptions& options) {
   add("lr", options.network.learning_rate);
   if (options.network.optimiser != usual.network.optimiser) text += "-" + options.network.optimiser;
   if (options.network.schedule != usual.network.schedule) text += "-" + options.network.schedule;
+  if (options.network.balance) text += "-balance";
   if (options.split != usual.split) text += "-" + options.split;
   if (options.seed != usual.seed) text += fmt::format("-seed{}", options.seed);
   return text;
@@ -109,10 +112,19 @@ void prepare_directory(const std::filesystem::path& directory, const TrainOption
   remove_if_there(directory / record::kRunFile);
   if (resumed_from > 0) return;
   for (const char* name : {record::kCheckpoints, train::kModelFiles, train::kGradientFiles,
-                           record::kStepsFile, record::kViewsFile}) {
+                           record::kStepsFile, record::kViewsFile, record::kStartFile}) {
     remove_if_there(directory / name);
   }
   record::write_json_file(directory / kConfigurationFile, configuration);
+}
+
+void write_start(const std::filesystem::path& directory, record::RunRecord record,
+                 std::uint64_t steps_planned) {
+  record.is_finished = false;
+  record.version = GRADWIRE_VERSION;
+  record.machine = record::describe_machine();
+  record.configuration[record::kStepsPlanned] = steps_planned;
+  record::write_run(directory / record::kStartFile, record);
 }
 
 }  // namespace gradwire::session

@@ -40,4 +40,8 @@ void check_directory(const std::filesystem::path& directory, const TrainOptions&
 void prepare_directory(const std::filesystem::path& directory, const TrainOptions& options,
                        std::uint64_t resumed_from, const record::Json& configuration);
 
+// Writes start.json: what is known of the run before it has results. Throws FileError.
+void write_start(const std::filesystem::path& directory, record::RunRecord record,
+                 std::uint64_t steps_planned);
+
 }  // namespace gradwire::session

@@ -96,22 +96,27 @@ std::string model_hash(train::ElasticLearner& learner) {
       checksum(std::as_bytes(model.statistics()), checksum(std::as_bytes(model.values()), 0)));
 }
 
+// The settings, as a record has them.
+Json configuration_of(const ElasticDescription& run, const train::Task& task) {
+  Json configuration = to_json(run);
+  configuration.update({{"data", task.source->name()},
+                        {"batch", run.global_batch},
+                        {"split", "by step"},
+                        {"transport", "tcp, elastic"},
+                        {"threads", task.options.operation_threads},
+                        {"steps_per_epoch", task.steps_per_epoch()},
+                        {"train_samples", task.source->size(data::Part::train)},
+                        {"test_samples", task.source->size(data::Part::test)}});
+  return configuration;
+}
+
 FinishedRun record_run(const ElasticDescription& run, const train::Task& task,
                        const std::filesystem::path& directory, train::ElasticLearner& learner,
                        ElasticRunResult& result) {
   train::write_model_files(directory / train::kModelFiles, learner.model(),
                            learner.model().statistics());
-  Json configuration = to_json(run);
-  configuration.update(
-      {{"data", task.source->name()},
-       {"batch", run.global_batch},
-       {"split", "by step"},
-       {"transport", "tcp, elastic"},
-       {"threads", task.options.operation_threads},
-       {"steps_per_epoch", task.steps_per_epoch()},
-       {"train_samples", task.source->size(data::Part::train)},
-       {"test_samples", task.source->size(data::Part::test)},
-       {"resumed_from", result.steps.empty() ? 0 : result.steps.front().step - 1}});
+  Json configuration = configuration_of(run, task);
+  configuration["resumed_from"] = result.steps.empty() ? 0 : result.steps.front().step - 1;
   FinishedRun finished{.directory = directory,
                        .record = {.method = run.method,
                                   .workers = result.members,
@@ -198,6 +203,13 @@ FinishedRun run_elastic(const TrainOptions& options, const std::string& method,
     }
   }
   prepare_directory(directory, options, resumed_from, same_configuration(run));
+  write_start(directory,
+              {.method = run.method,
+               .parameters = learner.model().values().size(),
+               .model_hash = {},
+               .configuration = configuration_of(run, task),
+               .version = {}},
+              steps);
 
   group.description = to_bytes(run);
   group.global_batch = run.global_batch;

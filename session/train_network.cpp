@@ -45,6 +45,7 @@ Json same_configuration(const TrainOptions& options, const std::string& method,
                         {"seed", options.seed}};
   // Other schedules do not know where the run ends.
   if (how.schedule.kind == train::Schedule::Kind::cosine) configuration["steps"] = steps;
+  if (how.balance) configuration["balance"] = true;
   return configuration;
 }
 

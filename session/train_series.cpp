@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gradwire/collective/host_groups.h"
+#include "gradwire/method/parsed_method.h"
 #include "gradwire/version.h"
 #include "launch/stop_request.h"
 #include "launch/workers.h"
@@ -23,9 +24,33 @@
 namespace gradwire::session {
 namespace {
 
+// The rates of the workers' links, where they were given.
+void add_links(const TrainOptions& options, record::Json& configuration) {
+  const std::vector<double>& links = options.workers.link_bits_per_second;
+  if (!links.empty()) configuration["link_bits_per_second"] = links;
+}
+
+// Rank 0 writes down what is known of a run when it begins, for those who watch it.
+void record_start(const Report& report, const RunOptions& run, const std::string& method,
+                  const TrainOptions& options, const launch::Placement& placement) {
+  record::Json configuration = run.configuration;
+  configuration["data"] = std::filesystem::path(options.data_or_usual()).filename().string();
+  configuration["topology"] = options.workers.topology_name;
+  configuration["transport"] = placement.transport->name;
+  add_links(options, configuration);
+  write_start(run.directory,
+              {.method = method,
+               .workers = placement.size,
+               .parameters = report.parameters,
+               .model_hash = {},
+               .configuration = std::move(configuration),
+               .version = {}},
+              run.steps);
+}
+
 // Rank 0 writes down a run that is finished.
 FinishedRun record_run(Communicator& communicator, Trained trained, const RunOptions& run,
-                       const launch::Placement& placement) {
+                       const TrainOptions& options, const launch::Placement& placement) {
   RunResult& result = trained.result;
   record::Json configuration = run.configuration;
   configuration.update(trained.facts);
@@ -33,6 +58,7 @@ FinishedRun record_run(Communicator& communicator, Trained trained, const RunOpt
   configuration["transport"] = placement.transport->name;
   if (HostGroups* const hosts = communicator.hosts()) configuration["hosts"] = hosts->text();
   configuration["resumed_from"] = result.resumed_from;
+  add_links(options, configuration);
   FinishedRun finished{.directory = run.directory,
                        .record = {.method = result.method,
                                   .workers = placement.size,
@@ -77,8 +103,12 @@ std::vector<FinishedRun> run_series(const Trainer& trainer, const TrainOptions& 
       prepare_directory(plan.directory, options, resumed_from, run.configuration);
       if (!plan.tensorboard.empty()) events.emplace(plan.tensorboard, resumed_from + 1);
     };
+    bool is_started = false;
     run.on_report = [&](const Report& report) {
       live.show(report);
+      if (!std::exchange(is_started, true)) {
+        record_start(report, run, parse_method(plan.method).spec, options, placement);
+      }
       if (events) {
         const double ring_bytes = record::ring_bytes(report.parameters, placement.size);
         record::write_scalars(report.steps, ring_bytes, *events);
@@ -94,7 +124,9 @@ std::vector<FinishedRun> run_series(const Trainer& trainer, const TrainOptions& 
       }
       return false;
     }
-    if (is_first) runs.push_back(record_run(communicator, std::move(trained), run, placement));
+    if (is_first) {
+      runs.push_back(record_run(communicator, std::move(trained), run, options, placement));
+    }
     return true;
   };
 

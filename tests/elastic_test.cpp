@@ -148,10 +148,10 @@ TEST_F(Elastic, NewcomersJoinWhileTheOthersTrain) {
 
 TEST_F(Elastic, ADonorDiesWhileItGives) {
   least_ = 1;
-  common_.insert(common_.end(), {"elements=200000", "rate=100000", "chunk=10000", "ms=20"});
+  common_.insert(common_.end(), {"elements=400000", "rate=400000", "chunk=20000", "ms=20"});
   start_group(4);
   start({"join=" + address(0) + ',' + address(1)});
-  // Every member is a donor. The newcomer is in the middle of 0.8 MB then, which take it 2 s.
+  // Every member is a donor. The newcomer is in the middle of 1.6 MB then.
   ASSERT_TRUE(wait_for(0, "a newcomer asks for the model"));
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_EQ(group_.out(4).find("listening"), std::string::npos);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
+#include "data/sampler.h"
 #include "gradwire/core/check.h"
 #include "gradwire/kernel/sums.h"
 #include "train/learn_batch.h"
@@ -71,12 +73,24 @@ Learner::Learner(const Task& task, std::size_t rank, std::uint64_t steps,
       optimiser_(left_behind(traits, task.options.optimiser), task.options.regulariser,
                  model_->values().size()) {
   if (const auto worker = task.worker_of(rank)) {
-    sampler_.emplace(task.shards, task.options.batch * task.options.accumulate, task.options.seed,
-                     *worker);
+    const std::size_t batch = task.options.batch * task.options.accumulate;
+    if (task.options.balance) {
+      auto shared = std::make_unique<data::SharedSampler>(
+          task.source->size(data::Part::train), task.global_batch(), task.options.seed, *worker,
+          task.shards.size());
+      shared_sampler_ = shared.get();
+      sampler_ = std::move(shared);
+    } else {
+      sampler_ = std::make_unique<data::Sampler>(task.shards, batch, task.options.seed, *worker);
+    }
   }
   for (const Parameter& parameter : model_->parameters()) {
     parameters_.push_back(model_->values().subspan(parameter.first, parameter.elements));
   }
+}
+
+void Learner::set_shares(std::span<const std::uint32_t> shares) {
+  if (shared_sampler_ != nullptr) shared_sampler_->set_shares(shares);
 }
 
 std::vector<MethodTensor> Learner::tensors() const {
@@ -175,10 +189,15 @@ void Learner::take_own_step(Method& method, std::uint64_t step, const TakeGradie
 }
 
 Score Learner::learn(std::uint64_t step, const Model::Ready& ready) {
-  return learn_batch(
+  const auto start = Clock::now();
+  const Score score = learn_batch(
       *model_, *task_.source, samples_,
       {.seed = task_.options.seed, .step = step, .rank = rank_, .parts = task_.options.accumulate},
       batch_, ready);
+  if (task_.options.slow && task_.options.slow->rank == rank_) {
+    std::this_thread::sleep_for((task_.options.slow->factor - 1) * (Clock::now() - start));
+  }
+  return score;
 }
 
 // The model goes there and comes back.

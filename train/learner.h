@@ -9,7 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "data/sampler.h"
+#include "data/batch_source.h"
+#include "data/shared_sampler.h"
 #include "gradwire/method/method.h"
 #include "session/rank/trainee.h"
 #include "train/model.h"
@@ -31,6 +32,9 @@ class Learner {
   // Between exchanges this rank's parameters, and always its optimiser's memories, differ from
   // those of other ranks.
   bool is_local() const { return is_local_; }
+
+  // The samples of all workers in a step, if they share its batch; their sum is the whole batch.
+  void set_shares(std::span<const std::uint32_t> shares);
 
   // A step of all ranks; the first is step 0. `take_own`, if there is one, gets this rank's own
   // gradients in the order of the tensors, before the method has them.
@@ -62,7 +66,8 @@ class Learner {
   const RatePlan rates_;
   std::unique_ptr<Model> model_;
   Optimiser optimiser_;
-  std::optional<data::Sampler> sampler_;    // nothing: this rank has no samples
+  std::unique_ptr<data::BatchSource> sampler_;  // null: this rank has no samples
+  data::SharedSampler* shared_sampler_ = nullptr;  // the same, if workers share batches
   std::span<const std::uint32_t> samples_;  // of the step
   data::Batch batch_;
   std::vector<std::span<const float>> parameters_;  // as a method takes them

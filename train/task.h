@@ -17,6 +17,12 @@
 
 namespace gradwire::train {
 
+// A rank that sleeps after its computing, so that this takes `factor` times as long.
+struct SlowRank {
+  std::size_t rank = 0;
+  double factor = 1;
+};
+
 struct TaskOptions {
   std::string model;
   data::Split split = {};
@@ -24,6 +30,7 @@ struct TaskOptions {
   std::optional<std::size_t> dedicated_server = {};  // a server that has no samples
   std::size_t batch = 64;                            // samples a worker, for one part of a step
   std::size_t accumulate = 1;                        // parts of a step
+  bool balance = false;  // workers share the batch of a step in proportion to their speeds
   OptimiserOptions optimiser = {};
   convex::Regulariser regulariser = {};
   std::optional<double> clip = {};  // the largest norm of a gradient
@@ -32,6 +39,7 @@ struct TaskOptions {
   double warmup_epochs = 0;
   std::size_t operation_threads = 1;  // of one worker
   std::uint64_t seed = 1;
+  std::optional<SlowRank> slow = {};  // for measurements
 };
 
 struct Task {
@@ -42,6 +50,9 @@ struct Task {
   Task(std::shared_ptr<const data::Source> from, const TaskOptions& how);
 
   std::uint64_t steps_per_epoch() const { return steps_per_epoch_; }
+  std::size_t global_batch() const {
+    return options.batch * options.accumulate * shards.size();
+  }
   // Its place among the ranks that have samples; nothing for the one that has none.
   std::optional<std::size_t> worker_of(std::size_t rank) const;
   // What a rank's samples count in a mean over the ranks.

@@ -8,9 +8,12 @@
 #include <span>
 #include <utility>
 
+#include "data/balance.h"
+#include "gradwire/core/error.h"
 #include "gradwire/method/parsed_method.h"
 #include "gradwire/method/step_order.h"
 #include "gradwire/wire/frame.h"
+#include "record/fields.h"
 #include "record/hash_text.h"
 #include "record/json_file.h"
 #include "train/evaluation.h"
@@ -21,6 +24,19 @@
 namespace gradwire::train {
 namespace {
 
+constexpr const char* kShares = "shares";  // of the manifest
+
+// Null if workers may share batches unevenly, and change their shares.
+const char* why_not_balanced(const MethodTraits& traits) {
+  if (traits.reuses_uploads) {
+    return "a worker's last upload would count again, weighted with the samples that it had then";
+  }
+  if (traits.output == MethodTraits::Output::model) {
+    return "its workers take steps of their own, each with a whole batch";
+  }
+  return nullptr;
+}
+
 std::unique_ptr<Method> method_for(Communicator& communicator, const Learner& learner,
                                    const Task& task, const TrainingOptions& options) {
   MethodOptions exchange = options.exchange;
@@ -29,6 +45,10 @@ std::unique_ptr<Method> method_for(Communicator& communicator, const Learner& le
   exchange.group_elements = group_elements_for(total_elements(tensors));
   exchange.moments = moments_for(task.options.optimiser, tensors.size());
   auto method = make_method(communicator, tensors, options.method, exchange);
+  if (const char* const why = why_not_balanced(method->traits());
+      task.options.balance && why != nullptr) {
+    throw Error(method->spec() + " cannot be balanced: " + why);
+  }
   check_optimiser_fits(method->traits(), method->spec(), task.options.optimiser,
                        task.options.clip.has_value(), !task.options.regulariser.is_zero());
   return method;
@@ -56,7 +76,11 @@ class Training final : public session::Trainee {
         evaluation_(communicator, *task.source, learner_.model(),
                     task.weight_of(communicator.rank())),
         recorder_(options.record_gradients, options.run.directory, learner_.tensors(),
-                  task.worker_of(communicator.rank())) {}
+                  task.worker_of(communicator.rank())) {
+    if (!task.options.balance) return;
+    balance_.emplace(task.shards.size(), task.global_batch());
+    learner_.set_shares(balance_->shares());
+  }
 
   TrainingResult run() {
     session::RunOptions run = options_.run;
@@ -73,11 +97,33 @@ class Training final : public session::Trainee {
   session::StepDone step(Method& method, std::uint64_t step) override {
     session::StepDone done = learner_.step(method, step, recorder_.taker(step));
     recorder_.write(step);
+    if (balance_) {
+      times_.add(done.record.phases.compute_seconds);
+      if (std::exchange(are_shares_new_, false)) {
+        done.record.shares.emplace(balance_->shares().begin(), balance_->shares().end());
+      }
+    }
     return done;
   }
 
+  // Every worker has a place for its time. The workers' shares follow from the times of all.
+  std::vector<std::uint64_t> own_numbers() override {
+    if (!balance_) return {};
+    std::vector<std::uint64_t> times(task_.shards.size());
+    if (const auto worker = task_.worker_of(communicator_.rank())) {
+      times[*worker] = times_.median_nanoseconds();
+    }
+    return times;
+  }
+  void take_sums(std::span<const std::uint64_t> times) override {
+    if (balance_ && balance_->take_times(times)) use_shares();
+  }
+
   std::uint64_t hash() override {
-    const std::array<std::uint64_t, 2> facts = {model_hash(), task_.options.operation_threads};
+    std::uint64_t shares = 0;
+    if (balance_) shares = checksum(std::as_bytes(balance_->shares()));
+    const std::array<std::uint64_t, 3> facts = {model_hash(), task_.options.operation_threads,
+                                                shares};
     return checksum(std::as_bytes(std::span(facts)));
   }
 
@@ -99,14 +145,19 @@ class Training final : public session::Trainee {
   }
 
   record::Json save(const std::filesystem::path& directory, bool leads_disk) override {
-    return save_learner(directory, communicator_.rank(), communicator_.size(), leads_disk,
-                        learner_);
+    record::Json manifest = save_learner(directory, communicator_.rank(), communicator_.size(),
+                                         leads_disk, learner_);
+    if (balance_) manifest[kShares] = std::vector(balance_->shares().begin(), balance_->shares().end());
+    return manifest;
   }
 
   void load(const std::filesystem::path& directory, std::uint64_t step,
             const record::Json& manifest) override {
     load_learner(directory, manifest, communicator_.rank(), communicator_.size(), learner_);
     recorder_.check_steps_before(step);
+    if (!balance_) return;
+    balance_->load(record::field<std::vector<std::uint32_t>>(manifest, kShares));
+    use_shares();
   }
 
  private:
@@ -132,6 +183,12 @@ class Training final : public session::Trainee {
     return true;
   }
 
+  void use_shares() {
+    learner_.set_shares(balance_->shares());
+    times_.clear();
+    are_shares_new_ = true;
+  }
+
   void finish(TrainingResult& result) {
     const auto statistics = evaluated_at_ == result.steps_done
                                 ? evaluation_.last_mean()
@@ -150,6 +207,9 @@ class Training final : public session::Trainee {
   std::unique_ptr<Method> method_;
   Evaluation evaluation_;
   GradientRecorder recorder_;
+  std::optional<data::Balance> balance_;
+  data::StepTimes times_;  // of this rank, with the present shares
+  bool are_shares_new_ = true;
   std::vector<float> own_values_;              // while the common model is in their place
   std::optional<std::uint64_t> evaluated_at_;  // the last time, in this process
 };

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "data/source.h"
@@ -71,6 +72,40 @@ TEST(TrainingThreads, TheModelIsAFunctionOfTheSeed) {
   EXPECT_EQ(run(trial).model_hash, hash);
   trial.task.seed = 2;
   EXPECT_NE(run(trial).model_hash, hash);
+}
+
+// The shares follow clocks, so how they are is not tested here: see data/balance_test.cpp.
+TEST(TrainingThreads, BalancedWorkersShareTheBatchAndRecordIt) {
+  Trial trial = with_method("ef(topk(10%))");
+  trial.task.balance = true;
+  trial.training.run.steps = 30;
+  const TestDirectory directory;
+  trial.stop_after = 1;
+  const TrainingResult first = run(trial, directory / ".");
+  ASSERT_LT(first.steps_done, 30u);
+  ASSERT_TRUE(first.steps.front().shares.has_value());
+  EXPECT_EQ(*first.steps.front().shares, (std::vector<std::uint32_t>{16, 16, 16, 16}));
+
+  trial.stop_after = 0;
+  trial.training.run.resume = true;
+  const TrainingResult second = run(trial, directory / ".");
+  EXPECT_EQ(second.resumed_from, first.steps_done);
+  EXPECT_EQ(second.steps.size(), 30u);
+  for (const record::StepRecord& step : second.steps) {
+    if (!step.shares) continue;
+    EXPECT_EQ(std::accumulate(step.shares->begin(), step.shares->end(), 0u), 64u);
+  }
+}
+
+TEST(TrainingThreads, WhatCannotBeBalancedIsRefused) {
+  for (const char* method : {"sasg(topk(1%))", "local_sgd"}) {
+    Trial trial = with_method(method);
+    trial.task.balance = true;
+    EXPECT_THROW(run(trial), Error) << method;
+  }
+  TaskOptions split{.model = "mlp(hidden=16)", .ranks = 4, .batch = 16, .balance = true};
+  split.split = data::parse_split("label");
+  EXPECT_THROW(Task(images(), split), Error);
 }
 
 // What is remembered by methods, optimisers and layers is in the checkpoint.

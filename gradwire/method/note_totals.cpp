@@ -38,7 +38,7 @@ void add_table(const NoteTotal& rule, const Note& note, NoteTotals::Total& total
 
 }  // namespace
 
-NoteTotals::NoteTotals(const NoteKind& kind) : kind_(kind), totals_(kind.totals.size()) {
+NoteTotals::NoteTotals(const NoteKind& kind) : kind_(&kind), totals_(kind.totals.size()) {
   for (std::size_t i = 0; i < totals_.size(); ++i) {
     const NoteTotal& rule = kind.totals[i];
     if (rule.how != NoteTotal::How::count || rule.of == kBytesSent) continue;
@@ -49,15 +49,15 @@ NoteTotals::NoteTotals(const NoteKind& kind) : kind_(kind), totals_(kind.totals.
 }
 
 void NoteTotals::add(const Note& note, const Traffic& traffic) {
-  GW_CHECK(note.kind == &kind_);
+  GW_CHECK(note.kind == kind_);
   ++notes_;
   for (std::size_t i = 0; i < totals_.size(); ++i) {
-    const NoteTotal& rule = kind_.totals[i];
+    const NoteTotal& rule = kind_->totals[i];
     if (!is_counted(rule, note)) continue;
     const bool is_mean = rule.how == NoteTotal::How::mean;
     if (rule.of == kBytesSent) {
       add_number(static_cast<double>(traffic.bytes_sent), is_mean, totals_[i]);
-    } else if (kind_.fields[kind_.index_of(rule.of)].type == NoteField::Type::table) {
+    } else if (kind_->fields[kind_->index_of(rule.of)].type == NoteField::Type::table) {
       add_table(rule, note, totals_[i]);
     } else if (rule.how == NoteTotal::How::count) {
       ++entry_of(totals_[i], text_of(note.get(rule.of)));
@@ -68,16 +68,16 @@ void NoteTotals::add(const Note& note, const Traffic& traffic) {
 }
 
 bool NoteTotals::is_by_name(std::size_t total) const {
-  const NoteTotal& rule = kind_.totals[total];
+  const NoteTotal& rule = kind_->totals[total];
   if (rule.of == kBytesSent || rule.how == NoteTotal::How::mean) return false;
-  const bool is_table = kind_.fields[kind_.index_of(rule.of)].type == NoteField::Type::table;
+  const bool is_table = kind_->fields[kind_->index_of(rule.of)].type == NoteField::Type::table;
   return is_table == (rule.how == NoteTotal::How::sum);
 }
 
 std::optional<double> NoteTotals::number(std::size_t total) const {
   const Total& added = totals_[total];
   const auto count = static_cast<double>(added.count);
-  switch (kind_.totals[total].how) {
+  switch (kind_->totals[total].how) {
     case NoteTotal::How::sum:
       return added.sum;
     case NoteTotal::How::count:
@@ -89,15 +89,15 @@ std::optional<double> NoteTotals::number(std::size_t total) const {
 }
 
 std::optional<double> NoteTotals::number(std::string_view total) const {
-  const auto found = std::ranges::find(kind_.totals, total, &NoteTotal::name);
-  GW_CHECK(found != kind_.totals.end());
-  return number(static_cast<std::size_t>(found - kind_.totals.begin()));
+  const auto found = std::ranges::find(kind_->totals, total, &NoteTotal::name);
+  GW_CHECK(found != kind_->totals.end());
+  return number(static_cast<std::size_t>(found - kind_->totals.begin()));
 }
 
 std::uint64_t NoteTotals::count(std::string_view total, std::string_view entry) const {
-  const auto found = std::ranges::find(kind_.totals, total, &NoteTotal::name);
-  GW_CHECK(found != kind_.totals.end());
-  const auto& entries = totals_[static_cast<std::size_t>(found - kind_.totals.begin())].entries;
+  const auto found = std::ranges::find(kind_->totals, total, &NoteTotal::name);
+  GW_CHECK(found != kind_->totals.end());
+  const auto& entries = totals_[static_cast<std::size_t>(found - kind_->totals.begin())].entries;
   const auto counted = std::ranges::find(entries, entry, &Entry::name);
   return counted == entries.end() ? 0 : counted->count;
 }

@@ -32,7 +32,7 @@ class NoteTotals {
     std::vector<Entry> entries;  // of a text by value, of a table by row
   };
 
-  const NoteKind& kind() const { return kind_; }
+  const NoteKind& kind() const { return *kind_; }
   std::size_t notes() const { return notes_; }
   const std::vector<Total>& totals() const { return totals_; }  // as in the kind
 
@@ -45,7 +45,7 @@ class NoteTotals {
   std::uint64_t count(std::string_view total, std::string_view entry) const;
 
  private:
-  const NoteKind& kind_;
+  const NoteKind* kind_;
   std::size_t notes_ = 0;
   std::vector<Total> totals_;
 };

@@ -97,13 +97,14 @@ void RunLog::settle() {
 
 void RunLog::meet() {
   log_.meet(log_.last().metrics, {});
-  if (now() - last_write_ > kWriteSeconds) write();
+  if (now() - last_write_ > kWriteSeconds) write(false);
 }
 
-void RunLog::write() {
+void RunLog::write(bool is_finished) {
   last_write_ = now();
   if (communicator_.rank() != 0 || record_.steps == 0) return;
   record::RunRecord record = record_;
+  record.is_finished = is_finished;
   record::add_totals(log_.steps(), record);
   for (const record::StepRecord& step : log_.steps()) {
     if (step.metrics.loss) record.final.loss = step.metrics.loss;
@@ -114,7 +115,7 @@ void RunLog::write() {
 void RunLog::finish() {
   settle();
   if (record_.steps % kMeetingSteps != 0) meet();
-  write();
+  write(true);
 }
 
 }  // namespace gradwire::python

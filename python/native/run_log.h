@@ -49,7 +49,7 @@ class RunLog {
 
  private:
   void meet();
-  void write();
+  void write(bool is_finished);
 
   Communicator& communicator_;
   const std::filesystem::path directory_;

@@ -3,11 +3,10 @@
 
 function makeBars(data) {
   const known = data.rows.map((_, row) => row).filter((row) => data.bars[row] !== null);
-  if (known.length === 0) return;
-  byId('parts').append(...data.parts.map((part, index) =>
+  byId('time').hidden = known.length === 0;
+  byId('parts').replaceChildren(...data.parts.map((part, index) =>
     make('li', {}, swatch(`var(--part-${index})`), part)));
-  byId('bars').append(...known.map((row) => makeBar(data, row)));
-  byId('time').hidden = false;
+  byId('bars').replaceChildren(...known.map((row) => makeBar(data, row)));
 }
 
 function makeBar(data, row) {

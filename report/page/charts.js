@@ -44,24 +44,30 @@ function seriesOf(chart, run) {
   return isSmoothed(chart) ? [runs + run + 1, run + 1] : [run + 1];
 }
 
+function fewPoints(plot, series) {
+  let count = 0;
+  for (const y of plot.data[series]) if (typeof y === 'number') count++;
+  return count <= kPointsWithDots;
+}
+
 function makeSeries(chart, data, visible) {
-  const curve = (row, run, more) => ({
+  const curve = (row, more) => ({
     label: data.rows[row].name,
     show: visible[row],
     stroke: styleValue(`--run-${row % kRunColours}`),
     width: 1.75,
     dash: row < kRunColours ? undefined : [8, 4],
-    points: {show: chart.curves[run].y.length <= kPointsWithDots, size: 5},
+    points: {show: fewPoints, size: 5},
     ...more,
   });
-  const faint = (row, run) => curve(row, run, {
+  const faint = (row) => curve(row, {
     stroke: `${styleValue(`--run-${row % kRunColours}`)}38`,
     width: 1,
     points: {show: false},
     faint: true,
   });
-  const curves = data.row_of.map((row, run) => curve(row, run));
-  return isSmoothed(chart) ? [...data.row_of.map(faint), ...curves] : curves;
+  const curves = data.row_of.map((row) => curve(row));
+  return isSmoothed(chart) ? [...data.row_of.map((row) => faint(row)), ...curves] : curves;
 }
 
 // The index of the point of a series that is nearest to x; null beyond its ends.
@@ -155,6 +161,12 @@ function makeScales(chart, {isLogX, isLogY}) {
     y: isLogY ? {distr: 3, range: aroundData}
       : {range: chart.look === 'share' ? share : undefined},
   };
+}
+
+// Whether less than all of x is shown.
+function isZoomed(plot) {
+  const xs = plot.data[0];
+  return xs.length > 0 && (plot.scales.x.min > xs[0] || plot.scales.x.max < xs.at(-1));
 }
 
 // view: {axis, isLogX, isLogY, visible}

@@ -23,7 +23,7 @@ function rowColour(row) {
 }
 
 function runColour(run) {
-  return rowColour(rowOfRun[run]);
+  return rowColour(rowOfRun[run] ?? run);  // a live page may not know its row yet
 }
 
 function swatch(colour) {

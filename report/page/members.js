@@ -8,9 +8,9 @@ const kLanesWidth = 1000;  // of the drawing, whatever it is on the screen
 
 function makeMembers(data) {
   const known = data.runs.map((_, run) => run).filter((run) => data.members[run] !== null);
-  if (known.length === 0) return;
-  byId('lanes').append(...known.map((run) => makeLanes(data.runs[run], run, data.members[run])));
-  byId('members').hidden = false;
+  byId('members').hidden = known.length === 0;
+  byId('lanes').replaceChildren(
+    ...known.map((run) => makeLanes(data.runs[run], run, data.members[run])));
 }
 
 function draw(tag, attributes, ...children) {

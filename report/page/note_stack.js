@@ -4,13 +4,20 @@
 const kRowColours = 8;
 const kLineHeight = 220;
 
+// Stacks whose columns somebody wants in their whole height.
+const wholeStacks = new Set();
+
 function makeNoteStack(section, name, run, stack) {
   const rowNames = [...new Set(section.runs.filter((each) => each !== null)
     .flatMap(({rows}) => rows.map((row) => row.name)))];
   const colourOf = (row) => `--row-${rowNames.indexOf(row.name) % kRowColours}`;
   const rows = stack.rows.filter(({values}) => values.some((value) => value > 0));
+  const key = `${section.name} ${name}`;
   const whole = makeSwitch('whole height', `Columns of ${section.tall} steps in their whole height`,
-    false, () => draw());
+    wholeStacks.has(key), () => {
+      wholeStacks[isPressed(whole) ? 'add' : 'delete'](key);
+      draw();
+    });
   const view = {section, stack, rows, colourOf, sync: `${section.name}-${run}`,
     isWhole: () => isPressed(whole)};
   whole.hidden = !isSomethingCut(view);

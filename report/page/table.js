@@ -1,6 +1,9 @@
 // The table of results, sorted by the heading that was clicked last.
 'use strict';
 
+// The column by which a table is sorted stays when a live page gets another document.
+const tableSort = {column: null, descending: false};
+
 function makeTable(table, data) {
   const names = data.rows.map(({name}) => name);
   const nameColumn = {name: 'Method', look: 'text', better: 'lower', key: true, values: names,
@@ -9,26 +12,31 @@ function makeTable(table, data) {
   const body = make('tbody');
   const headings = columns.map((column) => makeHeading(column));
   const rows = data.rows.map((_, row) => makeRow(columns, row));
-  let sorted = {column: -1, descending: false};
+  const key = ({group, name}) => `${group ?? ''} ${name}`;
 
   columns.forEach((column, index) => {
     headings[index].firstChild.addEventListener('click', () => {
-      const isAgain = sorted.column === index;
-      sorted = {column: index, descending: isAgain ? !sorted.descending : bestIsLast(column)};
-      headings.forEach((heading, i) => heading.setAttribute('aria-sort', direction(i)));
-      body.append(...order(column, sorted.descending).map((row) => rows[row]));
+      const isAgain = tableSort.column === key(column);
+      tableSort.descending = isAgain ? !tableSort.descending : bestIsLast(column);
+      tableSort.column = key(column);
+      sort();
     });
   });
 
-  function direction(index) {
-    if (index !== sorted.column) return 'none';
-    return sorted.descending ? 'descending' : 'ascending';
+  function sort() {
+    const sorted = columns.find((column) => key(column) === tableSort.column);
+    const direction = tableSort.descending ? 'descending' : 'ascending';
+    columns.forEach((column, index) =>
+      headings[index].setAttribute('aria-sort', column === sorted ? direction : 'none'));
+    const shown = sorted ? order(sorted, tableSort.descending) : rows.keys();
+    body.append(...[...shown].map((row) => rows[row]));
   }
 
-  body.append(...rows);
+  sort();
   const head = make('thead', {}, makeGroups(columns), make('tr', {}, ...headings));
+  const focused = [...table.querySelectorAll('thead button')].indexOf(document.activeElement);
   table.replaceChildren(head, body);
-  byId('sorting').after(makeColumnSwitch(table));
+  table.querySelectorAll('thead button')[focused]?.focus();
 }
 
 // The first click brings the best to the top.

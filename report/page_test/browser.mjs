@@ -85,12 +85,13 @@ export class Browser {
 }
 
 // A page that is open. `problems` has all exceptions, console errors and requests that it made
-// beside the one for itself.
+// beside the one for itself and those whose addresses begin with `mayAsk`.
 export class Page {
   problems = [];
 
-  static async open(browser, url, {width = 1280, height = 900, dark = false} = {}) {
+  static async open(browser, url, {width = 1280, height = 900, dark = false, mayAsk = null} = {}) {
     const page = new Page();
+    page.mayAsk = mayAsk;
     const {targetId} = await browser.call('Target.createTarget', {url: 'about:blank'});
     const {sessionId} = await browser.call('Target.attachToTarget', {targetId, flatten: true});
     page.call = (method, params) => browser.call(method, params, sessionId);
@@ -120,7 +121,8 @@ export class Page {
       this.problems.push(`console.${params.type}: ${JSON.stringify(params.args)}`);
     } else if (method === 'Log.entryAdded') {
       this.problems.push(`log: ${params.entry.text}`);
-    } else if (method === 'Network.requestWillBeSent' && params.request.url !== url) {
+    } else if (method === 'Network.requestWillBeSent' && params.request.url !== url &&
+        !(this.mayAsk && params.request.url.startsWith(this.mayAsk))) {
       this.problems.push(`request: ${params.request.url}`);
     }
   }

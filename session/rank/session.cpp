@@ -22,7 +22,14 @@ constexpr double kMeetingSeconds = 0.5;
 // The method's remark on a step, for people.
 void add_line(const record::StepRecord& step, std::vector<std::string>& notes) {
   const std::string line = step.note ? step.note->line() : "";
-  if (!line.empty()) notes.push_back("step " + std::to_string(step.step) + ": " + line);
+  const std::string where = "step " + std::to_string(step.step) + ": ";
+  if (!line.empty()) notes.push_back(where + line);
+  if (!step.shares || step.step == 1) return;
+  std::string shares;
+  for (const std::uint32_t samples : *step.shares) {
+    shares += (shares.empty() ? "" : ", ") + std::to_string(samples);
+  }
+  notes.push_back(where + "the workers' samples are now " + shares);
 }
 
 std::optional<double> mean_loss(std::span<const record::StepRecord> steps) {
@@ -126,10 +133,13 @@ class Session {
   void meet(bool has_metrics, double seconds) {
     const std::uint64_t steps = std::max<std::uint64_t>(progress_.step - met_at_, 1);
     const double per_step = std::max(seconds / static_cast<double>(steps), 1e-6);
-    const std::array<std::uint64_t, 2> own = {
+    std::vector<std::uint64_t> own = {
         options_.wants_stop && options_.wants_stop() ? 1u : 0u,
         is_first() ? 1 + static_cast<std::uint64_t>(kMeetingSeconds / per_step) : 0};
+    const std::vector<std::uint64_t> numbers = trainee_.own_numbers();
+    own.insert(own.end(), numbers.begin(), numbers.end());
     const auto sums = log_.meet(has_metrics ? progress_.metrics : record::Metrics(), own);
+    trainee_.take_sums(std::span(sums).subspan(2));
     is_stopped_ = sums[0] > 0 && progress_.step < options_.steps;
     next_meeting_ = progress_.step + std::min(sums[1], 2 * steps);
     if (is_first() && options_.on_report) report(seconds, per_step);

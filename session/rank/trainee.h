@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
+#include <vector>
 
 #include "gradwire/core/telemetry.h"
 #include "gradwire/method/method.h"
@@ -34,6 +36,11 @@ class Trainee {
 
   // A step of all ranks; the first is step 0.
   virtual StepDone step(Method& method, std::uint64_t step) = 0;
+
+  // At a meeting of the ranks after a step: numbers of this rank, as many on all ranks, and what
+  // all ranks have together. So ranks can agree on something for the next steps.
+  virtual std::vector<std::uint64_t> own_numbers() { return {}; }
+  virtual void take_sums(std::span<const std::uint64_t> /*sums*/) {}
 
   // A hash of all data that must be the same on all ranks after each step.
   virtual std::uint64_t hash() = 0;

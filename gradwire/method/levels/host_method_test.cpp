@@ -207,8 +207,11 @@ TEST(HostMethod, APoisonedStepIsPoisonedOnAllRanksAndForgotten) {
       TestWorker worker(communicator, spec, usual(), layers());
       for (std::uint64_t step = 0; step < 6; ++step) {
         const auto report = worker.step(step, step == 3 && communicator.rank() == 2);
-        if (step == 3) poisoned[communicator.rank()] = report.poisoned;
-        if (step != 3) EXPECT_EQ(report.poisoned, 0u) << spec;
+        if (step == 3) {
+          poisoned[communicator.rank()] = report.poisoned;
+        } else {
+          EXPECT_EQ(report.poisoned, 0u) << spec;
+        }
       }
       models[communicator.rank()] = worker.model();
     });
