@@ -25,8 +25,8 @@
 namespace gradwire::cli {
 namespace {
 
-// CLI11 lists the options that an option excludes in the order of their addresses; help is to be the
-// same every time.
+// CLI11 lists the options that an option excludes in the order of their addresses; help is to be
+// the same every time.
 class Formatter : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {
