@@ -129,8 +129,8 @@ std::shared_ptr<SharedMemory> SharedMemory::create(std::size_t bytes) {
   if (!file) fail("make shared memory", errno);
   ticket.descriptor = std::to_string(file.get());
   if (fchmod(file.get(), S_IRUSR | S_IWUSR) != 0) fail("protect shared memory", errno);
-  // All of it now: to run out of memory later would end the process without a word. The kernel would
-  // also end others before it says that so much is not there.
+  // All of it now: to run out of memory later would end the process without a word. The kernel
+  // would also end others before it says that so much is not there.
   if (bytes > available_bytes()) {
     fail("get " + std::to_string(bytes) + " bytes of shared memory", ENOMEM);
   }
