@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <new>
 #include <ostream>
 #include <sstream>
@@ -23,6 +24,21 @@
 
 namespace gradwire::cli {
 namespace {
+
+// CLI11 lists the options that an option excludes in the order of their addresses; help is to be
+// the same every time.
+class Formatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    std::vector<std::string> names;
+    for (const CLI::Option* other : option->get_excludes()) names.push_back(other->get_name());
+    if (names.empty()) return text;
+    std::ranges::sort(names);
+    text.resize(text.rfind(get_label("Excludes")));
+    return text + fmt::format("{}: {}", get_label("Excludes"), fmt::join(names, " "));
+  }
+};
 
 // The command that the arguments have named so far; the program itself if none.
 const CLI::App& innermost(const CLI::App& app) {
@@ -149,6 +165,7 @@ int parse(CLI::App& program, std::vector<std::string> arguments, const console::
 
 int run(std::vector<std::string> arguments, const console::Console& console) {
   CLI::App program("Gradients in fewer bytes, at the speed of memory.", "gradwire");
+  program.formatter(std::make_shared<Formatter>());
   program.set_version_flag("-V,--version", "gradwire " GRADWIRE_VERSION);
   program.footer(
       "Each command has its own help with an example:\n"

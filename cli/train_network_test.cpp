@@ -117,7 +117,7 @@ TEST_F(TrainNetworkThreads, CompareShowsConvexRunsToo) {
 TEST_F(TrainNetworkThreads, WhatAMethodForbidsIsRefusedWithTheReason) {
   const Outcome outcome =
       train({"--steps", "5", "--method", "sasg(topk(1%))", "--optimiser", "sgd(momentum=0.9)"});
-  EXPECT_EQ(outcome.exit_code, kFailed);
+  EXPECT_EQ(outcome.exit_code, kWrongUsage);
   EXPECT_TRUE(contains(outcome.err, "gives an update")) << outcome.err;
   EXPECT_FALSE(std::filesystem::exists(out_));
 }

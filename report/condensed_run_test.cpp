@@ -119,7 +119,8 @@ TEST(CondensedRun, NotesAreAllCountedAndSomeAreKept) {
   const record::Json& stack = document["notes"][0]["runs"][0];
   EXPECT_EQ(stack["bands"][0]["steps"], 10);
   EXPECT_EQ(stack["bands"][1]["steps"], kSteps - 10);
-  EXPECT_EQ(stack["facts"][1]["value"], 500.0 * kSteps);
+  ASSERT_EQ(stack["facts"].size(), 1u);  // there is no mean error
+  EXPECT_EQ(stack["facts"][0]["value"], 500.0 * kSteps);
 }
 
 TEST(CondensedRun, APageOfItIsThatOfTheWholeRunWhereNothingIsLeftOut) {

@@ -17,12 +17,14 @@ void take_until(std::string_view place, std::string_view& rest, std::string& pag
   rest.remove_prefix(at + place.size());
 }
 
-// `connect` is the source of the policy's connect-src.
+// `connect` is the source of the policy's connect-src, and of its img-src: the page's icon.
 std::string page_of(const record::Json& document, std::string_view connect) {
   std::string page;
   std::string_view rest = page_template();
-  take_until(kConnectPlace, rest, page);
-  page += connect;
+  for (int i = 0; i < 2; ++i) {
+    take_until(kConnectPlace, rest, page);
+    page += connect;
+  }
   take_until(kTitlePlace, rest, page);
   page += html_text(document["title"].get_ref<const std::string&>());
   take_until(kDocumentPlace, rest, page);

@@ -1,6 +1,7 @@
 // An HTTP server of one request for each connection, so that a browser that keeps some open does
 // not keep others waiting, with bounds on what a connection may take. The library that it is made
-// of reads lines and headers of any length and number, as slowly as they come.
+// of reads lines and headers of any length and number, as slowly as they come. Answers are whole:
+// Range is ignored.
 #pragma once
 
 #include <httplib.h>

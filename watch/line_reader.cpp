@@ -70,7 +70,8 @@ bool LineReader::read(std::size_t bytes_max, const Handler& handler) {
   std::size_t bytes = bytes_max;
   while (size_ > offset_) {
     const std::string text = read_at(file.get(), offset_, bytes, path_);
-    const std::size_t end = text.rfind('\n');
+    // A line that is longer than bytes_max comes alone.
+    const std::size_t end = bytes > bytes_max ? text.find('\n') : text.rfind('\n');
     if (end == text.npos) {
       if (text.size() < bytes) return false;  // the line is still being written
       if (bytes >= kLineMax) fail_file(path_, "has a line of more than 64 MB");

@@ -43,8 +43,13 @@ httplib::Headers security_headers() {
 void answer(std::shared_ptr<const std::string> text, const char* type,
             httplib::Response& response) {
   response.status = 200;
+  if (text->empty()) {  // a stream of no length would have no Content-Length
+    response.set_content("", type);
+    return;
+  }
   response.set_content_provider(
       text->size(), type, [text](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
+        if (offset > text->size() || length > text->size() - offset) return false;
         return sink.write(text->data() + offset, length);
       });
 }

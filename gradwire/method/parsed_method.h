@@ -43,8 +43,8 @@ struct ParsedMethod {
   // Matrices are sent as two factors of this rank, which are averaged one after the other.
   std::optional<std::size_t> factor_rank = {};
 
-  // Where exchanges are several steps apart (MethodTraits::every): the spec of the method that
-  // makes them. Empty for all others.
+  // Where another method makes the exchanges, in rounds of several steps or after a warm-up: its
+  // spec. Empty for all others.
   std::string exchanged_by = {};
 
   // The kind of its notes; null for most methods.

@@ -79,7 +79,7 @@ TEST(MethodSpec, WrongArgumentsAreNamed) {
   } catch (const SpecError& error) {
     const std::string what = error.what();
     EXPECT_NE(what.find("natural"), what.npos) << what;
-    EXPECT_NE(what.find("and the methods direct ef ef21"), what.npos) << what;
+    EXPECT_NE(what.find("methods are direct, ef, ef21"), what.npos) << what;
   }
 }
 

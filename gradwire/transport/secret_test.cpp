@@ -115,7 +115,7 @@ TEST_F(SecretFile, OfOtherContentIsRefusedWithoutQuotingIt) {
   for (const std::string& content : {kDigits, kText + "0", std::string(100'000, 'b'),
                                      "gradwire-secret-1 " + kDigits.substr(2)}) {
     write(content);
-    EXPECT_NE(reading_error().find("no secret"), std::string::npos) << reading_error();
+    EXPECT_NE(reading_error().find("not a secret"), std::string::npos) << reading_error();
     EXPECT_NE(reading_error().find("gradwire secret FILE"), std::string::npos);
     EXPECT_EQ(reading_error().find("0b0c0d"), std::string::npos) << reading_error();
     EXPECT_EQ(reading_error().find("bbb"), std::string::npos) << reading_error();

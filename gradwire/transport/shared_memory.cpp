@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <random>
@@ -30,12 +32,17 @@ std::string hexadecimal(std::uint64_t number) {
   return text.str();
 }
 
-// The kernel would take pages until the machine has none left, and then end some process.
-void check_fits(std::size_t bytes) {
-  const auto pages = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
-  if (bytes / static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) < pages) return;
-  throw Error("cannot get " + std::to_string(bytes) +
-              " bytes of shared memory: that is more than this machine has");
+// What the machine can give without ending a process for it; all that can be asked for if it does
+// not say.
+std::uint64_t available_bytes() {
+  std::ifstream facts("/proc/meminfo");
+  for (std::string line; std::getline(facts, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::uint64_t kilobytes = 0;
+    if (words >> name >> kilobytes && name == "MemAvailable:") return kilobytes * 1024;
+  }
+  return std::numeric_limits<std::uint64_t>::max();
 }
 
 // Different on this machine for as long as it runs: an inode of memory may be used again.
@@ -117,13 +124,16 @@ SharedMemory::SharedMemory(Descriptor file, std::size_t bytes, std::string ticke
 SharedMemory::~SharedMemory() { munmap(bytes_.data(), bytes_.size()); }
 
 std::shared_ptr<SharedMemory> SharedMemory::create(std::size_t bytes) {
-  check_fits(bytes);
   Ticket ticket{.process = std::to_string(getpid()), .name = random_name(), .bytes = bytes};
   Descriptor file(memfd_create(ticket.name.c_str(), MFD_CLOEXEC));
   if (!file) fail("make shared memory", errno);
   ticket.descriptor = std::to_string(file.get());
   if (fchmod(file.get(), S_IRUSR | S_IWUSR) != 0) fail("protect shared memory", errno);
-  // All of it now: to run out of memory later would end the process without a word.
+  // All of it now: to run out of memory later would end the process without a word. The kernel
+  // would also end others before it says that so much is not there.
+  if (bytes > available_bytes()) {
+    fail("get " + std::to_string(bytes) + " bytes of shared memory", ENOMEM);
+  }
   if (const int error = posix_fallocate(file.get(), 0, static_cast<off_t>(bytes)); error != 0) {
     fail("get " + std::to_string(bytes) + " bytes of shared memory", error);
   }

@@ -108,7 +108,7 @@ TEST_F(TlsCertificates, ThatCannotBeUsedAreNamed) {
   EXPECT_NE(message(options).find("does not belong to the certificate"), std::string::npos)
       << message(options);
   options.key_file = others.certificate_file;
-  EXPECT_NE(message(options).find("no private key"), std::string::npos) << message(options);
+  EXPECT_NE(message(options).find("not a private key"), std::string::npos) << message(options);
 }
 
 }  // namespace
