@@ -120,7 +120,6 @@ class MethodMeasurement {
   void note_traits() {
     speed_.needs_whole_gradient = method_.traits.needs_whole_gradient;
     speed_.has_memory = method_.traits.has_memory;
-    speed_.owns_moments = method_.traits.owns_moments;
     speed_.keeps_uploads = method_.traits.reuses_uploads;
     speed_.factor_rank = method_.factor_rank;
   }
@@ -289,6 +288,7 @@ MethodSpeed measure_method(const std::string& method, const std::vector<MethodTe
   speed.method = method;
   speed.spec = parsed.spec;
   speed.every = parsed.traits.every;
+  speed.owns_moments = parsed.traits.owns_moments;
   const bool is_inside = !parsed.exchanged_by.empty();
   const ParsedMethod exchange = is_inside ? parse_method(parsed.exchanged_by) : parsed;
   MethodMeasurement(speed, exchange, tensors, values, options).run();

@@ -43,8 +43,8 @@ struct ParsedMethod {
   // Matrices are sent as two factors of this rank, which are averaged one after the other.
   std::optional<std::size_t> factor_rank = {};
 
-  // Where exchanges are several steps apart (MethodTraits::every): the spec of the method that
-  // makes them. Empty for all others.
+  // Where another method makes the exchanges, after a warm-up or every few steps: the spec of that
+  // method. Empty for all others.
   std::string exchanged_by = {};
 
   // The kind of its notes; null for most methods.

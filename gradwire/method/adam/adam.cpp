@@ -368,6 +368,7 @@ ParsedMethod read_adam(MethodReader& reader) {
           .up = options.inner.up,
           .down = options.inner.down,
           .factor_rank = options.inner.factor_rank,
+          .exchanged_by = options.inner.spec,
           .note = options.inner.note != nullptr ? options.inner.note : &adam_note_kind(),
           .host_parts = HostParts::inside,
           .make = [options](Communicator& communicator, std::vector<MethodTensor> tensors,
