@@ -288,10 +288,10 @@ MethodSpeed measure_method(const std::string& method, const std::vector<MethodTe
   speed.method = method;
   speed.spec = parsed.spec;
   speed.every = parsed.traits.every;
-  speed.owns_moments = parsed.traits.owns_moments;
   const bool is_inside = !parsed.exchanged_by.empty();
   const ParsedMethod exchange = is_inside ? parse_method(parsed.exchanged_by) : parsed;
   MethodMeasurement(speed, exchange, tensors, values, options).run();
+  speed.owns_moments = parsed.traits.owns_moments;
   return speed;
 }
 

@@ -79,7 +79,8 @@ void tell_apart(std::span<const fs::path> directories, Addition addition_of,
 
 void tell_runs_apart(std::span<const fs::path> directories, std::vector<std::string>& names) {
   tell_apart(directories, last_name, names);
-  tell_apart(directories, [](const fs::path& directory) { return directory.string(); }, names);
+  tell_apart(
+      directories, [](const fs::path& directory) { return directory.string(); }, names);
 }
 
 std::vector<Run> read_runs(const std::vector<fs::path>& directories) {

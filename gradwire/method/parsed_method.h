@@ -43,8 +43,8 @@ struct ParsedMethod {
   // Matrices are sent as two factors of this rank, which are averaged one after the other.
   std::optional<std::size_t> factor_rank = {};
 
-  // Where another method makes the exchanges, after a warm-up or every few steps: the spec of that
-  // method. Empty for all others.
+  // Where another method makes the exchanges, in rounds of several steps or after a warm-up: its
+  // spec. Empty for all others.
   std::string exchanged_by = {};
 
   // The kind of its notes; null for most methods.

@@ -175,14 +175,14 @@ TEST(HostMethod, AHostOfTwinsIsOneWorker) {
   }
 }
 
-// What hosts send does not depend on the number of their ranks.
+// What hosts send does not depend on the number of their ranks, but for the headers of more frames.
 TEST(HostMethod, BytesBetweenHostsStayTheSame) {
   const auto bytes_of = [](std::size_t ranks, const HostChoice& hosts, const std::string& spec) {
     std::mutex mutex;
     std::uint64_t bytes = 0;
     run_communicators(ranks, on_hosts(hosts), [&](Communicator& communicator) {
       const std::vector<MethodTensor> tensors = {
-          {"w1", {512, 256}}, {"b1", {512}}, {"w2", {256, 512}}, {"b2", {256}}};
+          {"w1", {2048, 256}}, {"b1", {2048}}, {"w2", {256, 2048}}, {"b2", {256}}};
       TestWorker worker(communicator, spec, {.topology = Topology::scatter, .seed = 3}, tensors);
       const MethodReport report = worker.step(0);
       const std::lock_guard lock(mutex);
