@@ -52,5 +52,15 @@ TEST(AnswerThreads, ExchangesEveryFewStepsCostTheirShareOfAStep) {
   EXPECT_LT(seldom.best().seconds(), 0.5 * often.best().seconds());
 }
 
+// What adam(...) sends after its warm-up is what the method inside sends.
+TEST(AnswerThreads, AdamTakesTheTimeOfItsExchange) {
+  const Answer answer = answer_to(4, {"ef(sign)", "adam(sign)"});
+  const Candidate& gradients = answer.candidates[1];
+  const Candidate& moments = answer.candidates[2];
+  EXPECT_EQ(moments.best().bytes_sent, gradients.best().bytes_sent);
+  EXPECT_TRUE(moments.speed.owns_moments);
+  EXPECT_FALSE(gradients.speed.owns_moments);
+}
+
 }  // namespace
 }  // namespace gradwire::advise

@@ -71,8 +71,10 @@ class Optimizer(unittest.TestCase):
             self.assertGreater(moved, 1e-4)
 
     def test_two_passes_without_a_step_are_refused(self):
-        for message in results("adam_two_passes", 2):
-            self.assertIn("no_sync", message)
+        messages = results("adam_two_passes", 2)
+        self.assertTrue(any("no_sync" in message for message in messages), messages)
+        for message in messages:  # a rank that is slower may hear first that the other one gave up
+            self.assertRegex(message, "no_sync|gave up: its own error message says why")
 
     def test_what_does_not_fit_is_refused_with_the_reason(self):
         for messages in results("adam_refused", 2):
