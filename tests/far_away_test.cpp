@@ -102,7 +102,7 @@ TEST(FarAway, AnExchangeTakesAtMostTwoRoundTrips) {
   EXPECT_LE(trips, 2 * 2);
 }
 
-// With many small segments it is four trips or five: not all receivers are announced at once.
+// With many small segments it is four trips or five.
 TEST(FarAway, AnExchangeOfManySegmentsTakesAtMostFiveTrips) {
   constexpr std::size_t kSegments = 8;  // of a chunk; a tensor's own would be at most 4 or so
   const FarStep step{.segment_elements_max = FarStep().elements / kRanks / kSegments};
