@@ -32,9 +32,8 @@ TEST(AtOnceThreads, SteadyTimesTakeTheRoundsThatWereAskedFor) {
 }
 
 TEST(AtOnceThreads, VaryingTimesTakeMoreRoundsAndThenEnd) {
-  const auto varying = run_at_once(2, 5, 40, [] {
-    return [round = 0]() mutable { return Figure{1.0 + 4 * (round++ % 3)}; };
-  });
+  const auto varying = run_at_once(
+      2, 5, 40, [] { return [round = 0]() mutable { return Figure{1.0 + 4 * (round++ % 3)}; }; });
   EXPECT_EQ(varying.size(), 40u);
 }
 

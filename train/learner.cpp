@@ -75,9 +75,9 @@ Learner::Learner(const Task& task, std::size_t rank, std::uint64_t steps,
   if (const auto worker = task.worker_of(rank)) {
     const std::size_t batch = task.options.batch * task.options.accumulate;
     if (task.options.balance) {
-      auto shared = std::make_unique<data::SharedSampler>(
-          task.source->size(data::Part::train), task.global_batch(), task.options.seed, *worker,
-          task.shards.size());
+      auto shared = std::make_unique<data::SharedSampler>(task.source->size(data::Part::train),
+                                                          task.global_batch(), task.options.seed,
+                                                          *worker, task.shards.size());
       shared_sampler_ = shared.get();
       sampler_ = std::move(shared);
     } else {

@@ -66,9 +66,9 @@ class Learner {
   const RatePlan rates_;
   std::unique_ptr<Model> model_;
   Optimiser optimiser_;
-  std::unique_ptr<data::BatchSource> sampler_;  // null: this rank has no samples
+  std::unique_ptr<data::BatchSource> sampler_;     // null: this rank has no samples
   data::SharedSampler* shared_sampler_ = nullptr;  // the same, if workers share batches
-  std::span<const std::uint32_t> samples_;  // of the step
+  std::span<const std::uint32_t> samples_;         // of the step
   data::Batch batch_;
   std::vector<std::span<const float>> parameters_;  // as a method takes them
   double moved_squared_ = 0;

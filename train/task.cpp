@@ -15,8 +15,10 @@ Task::Task(std::shared_ptr<const data::Source> from, const TaskOptions& how)
                 " samples, too few for " + std::to_string(workers) + " workers");
   }
   if (options.balance && options.split.kind != data::Split::Kind::iid) {
-    throw Error("balanced workers share the batch of every step, so there are no samples of one "
-                "worker only: the split " + options.split.spec() + " cannot be balanced");
+    throw Error(
+        "balanced workers share the batch of every step, so there are no samples of one "
+        "worker only: the split " +
+        options.split.spec() + " cannot be balanced");
   }
   shards = data::split_rows(options.split, source->labels(), workers, options.seed);
   steps_per_epoch_ =

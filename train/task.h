@@ -50,9 +50,7 @@ struct Task {
   Task(std::shared_ptr<const data::Source> from, const TaskOptions& how);
 
   std::uint64_t steps_per_epoch() const { return steps_per_epoch_; }
-  std::size_t global_batch() const {
-    return options.batch * options.accumulate * shards.size();
-  }
+  std::size_t global_batch() const { return options.batch * options.accumulate * shards.size(); }
   // Its place among the ranks that have samples; nothing for the one that has none.
   std::optional<std::size_t> worker_of(std::size_t rank) const;
   // What a rank's samples count in a mean over the ranks.

@@ -145,9 +145,10 @@ class Training final : public session::Trainee {
   }
 
   record::Json save(const std::filesystem::path& directory, bool leads_disk) override {
-    record::Json manifest = save_learner(directory, communicator_.rank(), communicator_.size(),
-                                         leads_disk, learner_);
-    if (balance_) manifest[kShares] = std::vector(balance_->shares().begin(), balance_->shares().end());
+    record::Json manifest =
+        save_learner(directory, communicator_.rank(), communicator_.size(), leads_disk, learner_);
+    if (balance_)
+      manifest[kShares] = std::vector(balance_->shares().begin(), balance_->shares().end());
     return manifest;
   }
 

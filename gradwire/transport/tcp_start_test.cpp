@@ -222,7 +222,8 @@ TEST(TcpStart, SaysWhatIsWrongWithTheOptions) {
   options.rank = 0;
   EXPECT_NE(start_failure(options).find("neither a directory nor a host"), std::string::npos);
   options.directory = "/nowhere/at/all";
-  EXPECT_EQ(start_failure(options), "/nowhere/at/all: is not a directory, and ranks have to meet there");
+  EXPECT_EQ(start_failure(options),
+            "/nowhere/at/all: is not a directory, and ranks have to meet there");
   options.interface = "nosuch0";
   EXPECT_NE(start_failure(options).find("there is no network interface nosuch0 here, only "),
             std::string::npos);
