@@ -3,6 +3,15 @@
 #include <CLI/CLI.hpp>
 
 namespace gradwire::cli {
+namespace {
+
+// CLI11 gives no name for options that the help does not list.
+std::string name_of(const CLI::Option& option) {
+  const std::vector<std::string>& names = option.get_lnames();
+  return names.empty() ? option.get_name() : "--" + names.front();
+}
+
+}  // namespace
 
 std::vector<std::string> given_arguments(const CLI::App& command) {
   std::vector<std::string> arguments;
@@ -13,7 +22,7 @@ std::vector<std::string> given_arguments(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     const bool is_flag = option->get_expected_max() == 0;
     for (const std::string& result : option->results()) {
-      arguments.push_back(option->get_name());
+      arguments.push_back(name_of(*option));
       if (!is_flag) arguments.push_back(result);
     }
   }

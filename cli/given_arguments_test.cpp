@@ -18,12 +18,14 @@ TEST(GivenArguments, AreThoseOfTheCommandAsItWasCalled) {
   command->add_option("--method", methods)->allow_extra_args(false);
   command->add_option("--elements", elements)->capture_default_str();
   command->add_option("--input", input);
+  std::string hidden;
+  command->add_option("--hidden", hidden)->group("");
   command->add_flag("--json", json);
   command->add_flag("--other", other);
-  program.parse("bench allreduce --method a --json --method=b --input -x");
+  program.parse("bench allreduce --method a --json --method=b --input -x --hidden y");
   EXPECT_EQ(given_arguments(*command),
             (std::vector<std::string>{"bench", "allreduce", "--method", "a", "--method", "b",
-                                      "--input", "-x", "--json"}));
+                                      "--input", "-x", "--hidden", "y", "--json"}));
 }
 
 }  // namespace
