@@ -4,6 +4,7 @@
 
 #include "data/sampler.h"
 #include "gradwire/core/error.h"
+#include "gradwire/core/usage_error.h"
 
 namespace gradwire::train {
 
@@ -15,10 +16,9 @@ Task::Task(std::shared_ptr<const data::Source> from, const TaskOptions& how)
                 " samples, too few for " + std::to_string(workers) + " workers");
   }
   if (options.balance && options.split.kind != data::Split::Kind::iid) {
-    throw Error(
-        "balanced workers share the batch of every step, so there are no samples of one "
-        "worker only: the split " +
-        options.split.spec() + " cannot be balanced");
+    throw UsageError(
+        "--balance needs the split iid, since all workers share the batch of every step; " +
+        options.split.spec() + " gives each worker samples of its own");
   }
   shards = data::split_rows(options.split, source->labels(), workers, options.seed);
   steps_per_epoch_ =

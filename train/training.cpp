@@ -10,6 +10,7 @@
 
 #include "data/balance.h"
 #include "gradwire/core/error.h"
+#include "gradwire/core/usage_error.h"
 #include "gradwire/method/parsed_method.h"
 #include "gradwire/method/step_order.h"
 #include "gradwire/wire/frame.h"
@@ -47,7 +48,7 @@ std::unique_ptr<Method> method_for(Communicator& communicator, const Learner& le
   auto method = make_method(communicator, tensors, options.method, exchange);
   if (const char* const why = why_not_balanced(method->traits());
       task.options.balance && why != nullptr) {
-    throw Error(method->spec() + " cannot be balanced: " + why);
+    throw UsageError(method->spec() + " cannot be balanced: " + why);
   }
   check_optimiser_fits(method->traits(), method->spec(), task.options.optimiser,
                        task.options.clip.has_value(), !task.options.regulariser.is_zero());
