@@ -16,7 +16,7 @@ test = ctest --preset $(1) --parallel $(JOBS)
 help:                ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
 
-demo: bootstrap      ## build, and train one network by nine methods, side by side
+demo: bootstrap      ## build, and train one network with nine methods, side by side
 	@$(call build,release) --target gradwire_cli
 	@tools/demo
 
@@ -76,7 +76,8 @@ wheel:               ## self-contained wheels in dist/ for all Pythons of the ma
 	@tools/bootstrap wheel
 	@tools/wheel $(PYTHONS)
 
-install: build       ## library, headers, program, CMake package; PREFIX=/usr/local
+install: bootstrap   ## build and install library, headers, program, CMake package; PREFIX=/usr/local
+	@$(call build,release) --target gradwire_cli
 	@cmake --install build --prefix $(PREFIX)
 	@echo "The Python package is separate: pip install . (docs/pytorch.md)"
 

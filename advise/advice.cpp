@@ -87,10 +87,11 @@ class Words {
 
   std::string recommendation() const {
     return fmt::format(
-        "Use {}: {} takes {} instead of {}, {} times as fast as without compression, and a worker "
+        "Use {}: {} takes {} instead of {}, {} times as fast as without compression, and a {} "
         "sends {} instead of {}.",
         way_text(chosen_), what_is_timed(), time_text(chosen_.best().seconds()),
         time_text(none_.best().seconds()), console::significant(advice_.speedup, 3),
+        context_.scenario.ranks_per_host > 1 ? "host" : "worker",
         size_text(chosen_.best().bytes_sent), size_text(none_.best().bytes_sent));
   }
 
@@ -157,7 +158,7 @@ class Words {
   std::string gentler() const {
     const Candidate& candidate = context_.candidates[*advice_.gentler];
     return fmt::format(
-        "If its error of {} is too much: {} has {}, and is {} times as fast as without "
+        "If its error of {} is too much: {} has an error of {}, and is {} times as fast as without "
         "compression.",
         console::significant(chosen_.best().relative_error, 2), way_text(candidate),
         console::significant(candidate.best().relative_error, 2),
@@ -199,20 +200,28 @@ std::string compute_words(const Scenario& scenario) {
 std::string network_words(const Scenario& scenario) {
   std::string text;
   if (scenario.link_bits_per_second.empty()) {
-    text = fmt::format("Every worker has a link of its own of {} each way",
+    text = fmt::format("Every {} has a link of its own of {} each way",
+                       scenario.ranks_per_host > 1 ? "host" : "worker",
                        rate_text(scenario.bits_per_second));
   } else {
     text = fmt::format(
-        "The workers' links have {} to {} each way, and the owners of scatter share the elements "
+        "The {}s' links have {} to {} each way, and the owners of scatter share the elements "
         "so that all links finish together",
-        rate_text(scenario.bits_per_second),
+        scenario.ranks_per_host > 1 ? "host" : "worker", rate_text(scenario.bits_per_second),
         rate_text(std::ranges::max(scenario.link_bits_per_second)));
   }
   text += fmt::format(", {} ms from program to program, and ",
                       console::significant(1e3 * scenario.latency_seconds, 3));
-  if (scenario.switch_bits_per_second == 0) return text + "the switch between them keeps up.";
-  return text + fmt::format("the switch between them passes on {} in all.",
-                            rate_text(scenario.switch_bits_per_second));
+  if (scenario.switch_bits_per_second == 0) {
+    text += "the switch between them keeps up.";
+  } else {
+    text += fmt::format("the switch between them passes on {} in all.",
+                        rate_text(scenario.switch_bits_per_second));
+  }
+  if (scenario.ranks_per_host == 1) return text;
+  return text + fmt::format(" The {} workers of a host first add up in shared memory, at {} GB/s.",
+                            scenario.ranks_per_host,
+                            console::significant(1e-9 / scenario.sum_byte_seconds, 2));
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ Answer find_answer(const Question& question, const console::Console& console) {
   Answer answer{.load = {.workers = question.host_workers, .cores = machine_threads()},
                 .source = question.values.source()};
   answer.scenario = {.tensors = question.tensors,
-                     .workers = question.workers,
+                     .workers = question.workers / question.ranks_per_host,
                      .bits_per_second = std::ranges::min(question.bits_per_second),
                      .switch_bits_per_second = question.switch_bits_per_second,
                      .latency_seconds = question.latency_seconds,
@@ -63,6 +63,7 @@ Answer find_answer(const Question& question, const console::Console& console) {
   if (question.bits_per_second.size() > 1) {
     answer.scenario.link_bits_per_second = question.bits_per_second;
   }
+  answer.scenario.ranks_per_host = question.ranks_per_host;
   if (question.workers == 1) return answer;
 
   std::vector<std::string> methods = question.methods;
@@ -71,6 +72,7 @@ Answer find_answer(const Question& question, const console::Console& console) {
   progress.step("sockets");
   answer.scenario.socket_byte_seconds = socket_byte_seconds();
   answer.scenario.checksum_byte_seconds = checksum_byte_seconds();
+  answer.scenario.sum_byte_seconds = sum_byte_seconds();
   const std::vector<MethodTensor> tensors = cut_tensors(
       question.tensors, std::min(kMeasuredMax, kMeasuredByAllMax / answer.load.at_once()));
   const bench::PageArray<float> values = make_values(question.values, total_elements(tensors));

@@ -19,6 +19,7 @@ namespace gradwire::advise {
 struct Question {
   std::vector<MethodTensor> tensors;
   std::size_t workers = 1;
+  std::size_t ranks_per_host = 1;            // that add up first; links are then those of hosts
   std::size_t host_workers = 1;              // workers that share this machine's cores
   std::vector<double> bits_per_second = {};  // of all links; or one for each worker
   double switch_bits_per_second = 0;         // of all links together; 0: it keeps up

@@ -17,6 +17,7 @@
 #include "bench/page_array.h"
 #include "bench/statistics.h"
 #include "gradwire/core/error.h"
+#include "gradwire/kernel/floats.h"
 #include "gradwire/wire/frame.h"
 
 namespace gradwire::advise {
@@ -132,6 +133,19 @@ double checksum_byte_seconds() {
     rounds.push_back((thread_seconds() - start) / static_cast<double>(kBytes));
   }
   static_cast<void>(sum);
+  return bench::median(std::move(rounds));
+}
+
+double sum_byte_seconds() {
+  constexpr std::size_t kElements = std::size_t{1} << 22;
+  const bench::PageArray<float> source(kElements);
+  bench::PageArray<float> target(kElements);
+  std::vector<double> rounds;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    const double start = thread_seconds();
+    kernel::add_scaled(target.span(), source.span(), 1, 1, target.span());
+    rounds.push_back((thread_seconds() - start) / static_cast<double>(kElements * sizeof(float)));
+  }
   return bench::median(std::move(rounds));
 }
 

@@ -61,6 +61,7 @@ class Predictor {
       prediction.exchange_seconds = seconds_of(exchange);
       add_bytes(prediction, exchange, 1);
     }
+    prediction.exchange_seconds += host_seconds(scenario_.elements());
     if (method_.every > 1) {
       spread(prediction);
     } else if (scenario_.compute_seconds) {
@@ -79,6 +80,15 @@ class Predictor {
     plan::Network network = network_;
     network.bytes_per_second = plan::even_rate(exchange, links());
     return plan::exchange_seconds(exchange, network);
+  }
+
+  // Ranks of a host add their gradients in shared memory, and each takes the mean from there. As if
+  // one thread did it: the memory is shared, too.
+  double host_seconds(std::size_t elements) const {
+    const auto ranks = static_cast<double>(scenario_.ranks_per_host);
+    if (ranks <= 1) return 0;
+    const double arrays = (ranks - 1) + ranks;  // added, and then copied
+    return arrays * static_cast<double>(elements * sizeof(float)) * scenario_.sum_byte_seconds;
   }
 
   plan::PlannedExchange plan_exchange(const MethodSpeed& method, const TopologySpeed& speed,
@@ -143,7 +153,7 @@ class Predictor {
     double each = prediction.exchange_seconds;
     if (groups > 1) {
       const auto exchange = plan_exchange(method_, speed, scenario_.elements() / groups);
-      each = seconds_of(exchange);
+      each = seconds_of(exchange) + host_seconds(scenario_.elements() / groups);
       prediction.exchange_seconds = static_cast<double>(groups) * each;
       prediction.bytes_sent = prediction.server_bytes_sent = 0;
       add_bytes(prediction, exchange, groups);

@@ -23,6 +23,9 @@ struct Scenario {
   double cores_per_worker = 2;
   double socket_byte_seconds = 0;
   double checksum_byte_seconds = 0;
+  // With several, `workers` are hosts: the ranks of a host first add up in shared memory.
+  std::size_t ranks_per_host = 1;
+  double sum_byte_seconds = 0;
 
   std::size_t elements() const;
   // The number of groups in which the trainer sends gradients during the backward pass.

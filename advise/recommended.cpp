@@ -12,14 +12,18 @@ constexpr Recommended kRecommended[] = {
 
 std::span<const Recommended> recommended() { return kRecommended; }
 
+std::string recommendation_text(const Recommended& each) {
+  std::string text = std::string("With ") + each.optimiser + ", use `" + each.method + "`";
+  if (*each.fewer_bytes != '\0') {
+    text += std::string(", or `") + each.fewer_bytes + "` for fewer bytes";
+  }
+  return text + '.';
+}
+
 std::string recommendation_text() {
   std::string text;
   for (const Recommended& each : kRecommended) {
-    if (!text.empty()) text += ' ';
-    text += std::string("With ") + each.optimiser + ", use `" + each.method + "`";
-    if (*each.fewer_bytes != '\0')
-      text += std::string(", or `") + each.fewer_bytes + "` for fewer bytes";
-    text += '.';
+    text += (text.empty() ? "" : " ") + recommendation_text(each);
   }
   return text;
 }

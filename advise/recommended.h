@@ -16,8 +16,10 @@ struct Recommended {
 // The first one is for SGD.
 std::span<const Recommended> recommended();
 
-// "With SGD: `...`. With AdamW or Adam: `...`, or `...` for fewer bytes." The documents have this
-// text, with its marks.
+// "With AdamW, use `...`, or `...` for fewer bytes."
+std::string recommendation_text(const Recommended& each);
+
+// All of them, in one paragraph. The documents have this text, with its marks.
 std::string recommendation_text();
 
 }  // namespace gradwire::advise

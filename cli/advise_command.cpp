@@ -43,7 +43,11 @@ struct AdviseOptions {
   std::string switch_rate;
   double latency_ms = 0.1;
   std::optional<double> compute_ms;
+  std::size_t ranks_per_host = 1;
   std::size_t host_workers = 1;
+
+  // Each with a link of its own.
+  std::size_t hosts() const { return workers / ranks_per_host; }
   std::string optimiser = "sgd";
   std::vector<std::string> methods = {};  // empty: contenders()
   advise::ValueOptions values;
@@ -92,12 +96,17 @@ void check_options(const AdviseOptions& options) {
     throw UsageError(fmt::format("--host-workers: {} of {} workers cannot share a machine",
                                  options.host_workers, options.workers));
   }
-  const std::size_t rates = rates_of(options).size();
-  if (rates > 1 && rates != options.workers) {
+  if (options.workers % options.ranks_per_host != 0 ||
+      (options.ranks_per_host > 1 && options.hosts() < 2)) {
     throw UsageError(
-        fmt::format("--bandwidth: {} rates for {} workers: give one for all, or one "
-                    "for each",
-                    rates, options.workers));
+        fmt::format("--ranks-per-host {}: {} workers do not fill two or more such hosts",
+                    options.ranks_per_host, options.workers));
+  }
+  const std::size_t rates = rates_of(options).size();
+  if (rates > 1 && rates != options.hosts()) {
+    throw UsageError(
+        fmt::format("--bandwidth: {} rates for {} {}: give one for all, or one for each", rates,
+                    options.hosts(), options.ranks_per_host > 1 ? "hosts" : "workers"));
   }
   switch_rate_of(options);
   train::parse_optimiser(options.optimiser);
@@ -110,6 +119,7 @@ advise::Question make_question(const AdviseOptions& options) {
   advise::Question question{
       .tensors = make_tensors(options),
       .workers = options.workers,
+      .ranks_per_host = options.ranks_per_host,
       .host_workers = options.host_workers,
       .bits_per_second = rates_of(options),
       .switch_bits_per_second = switch_rate_of(options),
@@ -160,7 +170,8 @@ Json to_json(const advise::Answer& answer, const AdviseOptions& options) {
   Json document = {{"model", options.model.empty() ? Json() : Json(options.model)},
                    {"elements", scenario.elements()},
                    {"tensors", scenario.tensors.size()},
-                   {"workers", scenario.workers},
+                   {"workers", options.workers},
+                   {"ranks_per_host", scenario.ranks_per_host},
                    {"bandwidth_bits_per_second", scenario.bits_per_second},
                    {"latency_ms", options.latency_ms},
                    {"compute_ms", milliseconds_or_null(scenario.compute_seconds)},
@@ -241,16 +252,17 @@ std::vector<Way> ways_of(const advise::Answer& answer, bool all) {
   return ways;
 }
 
-void print_table(const advise::Answer& answer, bool all, const console::Console& console) {
+void print_table(const advise::Answer& answer, const AdviseOptions& options,
+                 const console::Console& console) {
   std::vector<console::Table::Column> columns = {
       {.heading = "method", .align = console::Table::Align::left},
       {.heading = "topology", .align = console::Table::Align::left},
       {.heading = "exchange\nms"},
       {.heading = "speed-up"},
-      {.heading = "MB sent\nper worker"},
+      {.heading = options.ranks_per_host > 1 ? "MB sent\nper host" : "MB sent\nper worker"},
       {.heading = "error   "}};
   const bool has_steps = answer.scenario.compute_seconds.has_value();
-  const std::vector<Way> ways = ways_of(answer, all);
+  const std::vector<Way> ways = ways_of(answer, options.all);
   const bool has_server = std::ranges::any_of(
       ways, [](const Way& way) { return way.prediction->server_bytes_sent > 0; });
   if (has_server) columns.insert(columns.end() - 1, {.heading = "MB sent\nby server"});
@@ -277,14 +289,19 @@ void print_table(const advise::Answer& answer, bool all, const console::Console&
 // The command that trains as advised.
 std::string command_of(const advise::Answer& answer, const AdviseOptions& options) {
   const advise::Candidate& chosen = answer.candidates[answer.advice.candidate];
-  std::string command = "gradwire train";
+  const bool has_hosts = options.ranks_per_host > 1;
+  std::string command = has_hosts
+                            ? fmt::format("gradwire run --ranks-per-host {} -H HOSTS -- train",
+                                          options.ranks_per_host)
+                            : "gradwire train";
   if (!options.model.empty()) command += " --model " + console::shell_word(options.model);
   if (!options.data.empty()) command += " --data " + console::shell_word(options.data);
   if (options.optimiser != "sgd") {
     command += " --optimiser " + console::shell_word(options.optimiser);
   }
-  command += fmt::format(" --workers {} --topology {} --method {}", answer.scenario.workers,
-                         name(chosen.best().topology), console::shell_word(chosen.speed.method));
+  if (!has_hosts) command += fmt::format(" --workers {}", options.workers);
+  command += fmt::format(" --topology {} --method {}", name(chosen.best().topology),
+                         console::shell_word(chosen.speed.method));
   const TopologyTraits& traits = traits_of(chosen.best().topology);
   if (options.bandwidth.size() > 1 && traits.has_owners && traits.shares_evenly) {
     command += fmt::format(" --links {}", fmt::join(options.bandwidth, ","));
@@ -327,19 +344,19 @@ void print_answer(const advise::Answer& answer, const AdviseOptions& options,
   if (const auto rounds = advise::round_lengths(context); !rounds.empty()) {
     fmt::print(console.out, "{}\n", advise::round_words(rounds));
   }
-  print_table(answer, options.all, console);
+  print_table(answer, options, console);
   fmt::print(console.out,
              "{} parameters in {} tensor{}, {} workers. Speed-up: against none on its fastest\n"
              "topology. MB sent: in one step. u: unbiased, m: with a memory.{}\n\n{}",
              console::thousands(answer.scenario.elements()),
              console::thousands(answer.scenario.tensors.size()),
-             answer.scenario.tensors.size() == 1 ? "" : "s",
-             console::thousands(answer.scenario.workers),
+             answer.scenario.tensors.size() == 1 ? "" : "s", console::thousands(options.workers),
              options.all ? "" : " --all shows all topologies.", advise::assumption_words(context));
 }
 
 void run(const AdviseOptions& options, const console::Console& console) {
   check_options(options);
+  for (const std::string& method : options.methods) warn_of_share(method, console);
   const bool is_busy = warn_if_busy(console);
   const advise::Answer answer = advise::find_answer(make_question(options), console);
   if (!is_busy) warn_if_noisy(answer, console);
@@ -372,7 +389,7 @@ void add_model_options(CLI::App& app, AdviseOptions& options) {
 
 // Where it is exchanged.
 void add_place_options(CLI::App& app, AdviseOptions& options) {
-  app.add_option("--workers", options.workers, "Workers that average together")
+  app.add_option("--workers", options.workers, "Number of workers")
       ->transform(whole_number(1, kWorkersMax))
       ->required()
       ->type_name("N");
@@ -397,8 +414,12 @@ void add_place_options(CLI::App& app, AdviseOptions& options) {
          "compared")
       ->check(number_between(0, 1e9))
       ->type_name("T");
+  auto* per_host = add_count_option(
+      app, "--ranks-per-host", options.ranks_per_host, kWorkersMax,
+      "Workers on each host, which first add up in shared memory: rates are then those of hosts");
   add_count_option(app, "--host-workers", options.host_workers, kWorkersMax,
-                   "Workers that share this machine's cores, each with a link of its own");
+                   "Workers that share this machine's cores, each with a link of its own")
+      ->excludes(per_host);
 }
 
 void add_measurement_options(CLI::App& app, AdviseOptions& options) {
@@ -416,7 +437,7 @@ void add_measurement_options(CLI::App& app, AdviseOptions& options) {
       ->transform(trimmed())
       ->type_name("SPEC");
   auto* generate =
-      app.add_option("--generate", options.values.generate, "What the gradients are like")
+      app.add_option("--generate", options.values.generate, "Distribution of the gradients' values")
           ->check(CLI::IsMember({"gradients", "gaussian"}))
           ->capture_default_str();
   app.add_option("--gradients,--input", options.values.input,
@@ -424,7 +445,7 @@ void add_measurement_options(CLI::App& app, AdviseOptions& options) {
       ->excludes(generate)
       ->type_name("FILE");
   add_count_option(app, "--rounds", options.rounds, 1'000,
-                   "Rounds, of which the median is taken; more until it is stable");
+                   "Least number of rounds; more until the median is stable");
   app.add_flag("--all", options.all, "Show all topologies of each method, not only the fastest");
   add_json_option(app, options.json);
 }

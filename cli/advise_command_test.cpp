@@ -37,11 +37,26 @@ TEST(AdviseThreads, JsonHasThePlaceEveryMethodAndTheAdvice) {
       "1Gbit", "4", {"--json", "--methods", "natural", "--methods", "ef(topk(1%) | natural)"}));
   ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
   const Json document = outcome.json();
-  EXPECT_EQ(
-      fields(document),
-      (Names{"model", "elements", "tensors", "workers", "bandwidth_bits_per_second", "latency_ms",
-             "compute_ms", "host_workers", "cores", "socket_byte_ns", "input", "elements_measured",
-             "optimiser", "noise", "groups", "baseline", "methods", "local_steps", "advice"}));
+  EXPECT_EQ(fields(document), (Names{"model",
+                                     "elements",
+                                     "tensors",
+                                     "workers",
+                                     "ranks_per_host",
+                                     "bandwidth_bits_per_second",
+                                     "latency_ms",
+                                     "compute_ms",
+                                     "host_workers",
+                                     "cores",
+                                     "socket_byte_ns",
+                                     "input",
+                                     "elements_measured",
+                                     "optimiser",
+                                     "noise",
+                                     "groups",
+                                     "baseline",
+                                     "methods",
+                                     "local_steps",
+                                     "advice"}));
   EXPECT_TRUE(document["model"].is_null());
   EXPECT_TRUE(document["compute_ms"].is_null());
   EXPECT_EQ(document["elements"], 20000);
@@ -194,6 +209,20 @@ TEST(Advise, OneWorkerHasNobodyToExchangeWith) {
   EXPECT_EQ(document["methods"].size(), 0u);
 }
 
+TEST(AdviseThreads, HostsWithSeveralRanksSendAsManyBytesAsThatManyWorkers) {
+  const auto bytes = [](const std::string& workers, Names more) {
+    more.insert(more.end(), {"--json", "--methods", "natural"});
+    const Outcome outcome = advise(on_link("1Gbit", workers, more));
+    EXPECT_EQ(outcome.exit_code, kDone) << outcome.err;
+    std::vector<double> sent;
+    for (const Json& way : outcome.json()["methods"][1]["topologies"]) {
+      sent.push_back(way["bytes_sent_per_worker"]);
+    }
+    return sent;
+  };
+  EXPECT_EQ(bytes("8", {"--ranks-per-host", "2"}), bytes("4", {}));
+}
+
 TEST(AdviseThreads, ManyWorkersAreNoTrouble) {
   const Outcome outcome =
       advise(on_link("10Gbit", "10000", {"--json", "--methods", "natural", "--latency-ms", "0"}));
@@ -285,9 +314,13 @@ TEST(Advise, NonsenseIsWrongUsage) {
   expect_wrong_usage({"--params", "1000", "--workers", "4"}, "--bandwidth is required");
   expect_wrong_usage(on_link("1Gbit", "0", {}), "'0' is not a whole number from 1 to 10000");
   expect_wrong_usage(on_link("1Gbit", "10001", {}), "is not a whole number from 1 to 10000");
-  for (const char* rate : {"fast", "1 parsec", "1GB/s", "-1Gbit", "0", "1e300", "nan"}) {
+  for (const char* rate : {"fast", "1 parsec", "-1Gbit", "0", "1e300", "nan"}) {
     expect_wrong_usage(on_link(rate, "4", {}), "--bandwidth: '" + std::string(rate) + "' is no");
   }
+  expect_wrong_usage(on_link("1GB/s", "4", {}), "--bandwidth: '1GB/s' is in bytes");
+  expect_wrong_usage(on_link("1Gbit", "6", {"--ranks-per-host", "4"}),
+                     "6 workers do not fill two or more such hosts");
+  expect_wrong_usage(on_link("1Gbit", "4", {"--ranks-per-host", "4"}), "two or more such hosts");
   expect_wrong_usage(on_link("1Gbit,1Gbit", "4", {}), "2 rates for 4 workers");
   expect_wrong_usage(on_link("1Gbit,fast,1Gbit", "3", {}), "--bandwidth: 'fast' is no");
   expect_wrong_usage(given({"--switch", "0"}), "--switch: '0' is no");

@@ -39,9 +39,9 @@ double parse_bandwidth(const std::string& text, const std::string& option) {
   const auto known = std::ranges::find(kUnits, unit, &Unit::name);
   if (error != std::errc() || is_bytes || known == std::end(kUnits)) {
     throw UsageError(
-        fmt::format("{}: '{}' is not a rate in bits per second{}: use a number such as "
-                    "100Mbit, 1Gbit or 1e9",
-                    option, text, is_bytes ? ", not in bytes" : ""));
+        fmt::format("{}: '{}' is {}: use a rate in bits per second, such as 100Mbit, "
+                    "1Gbit or 1e9",
+                    option, text, is_bytes ? "in bytes" : "not a rate"));
   }
   const double bits_per_second = number * known->factor;
   if (!(bits_per_second >= kLeast && bits_per_second <= kMost)) {

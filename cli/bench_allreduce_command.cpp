@@ -183,6 +183,9 @@ void run(BenchAllreduceCommand command, const CLI::App& parsed, const console::C
   std::vector<std::string> methods;
   for (const std::string& spec : command.methods) methods.push_back(parse_method(spec).spec);
   const launch::Placement placement = launch::find_placement(command.workers);
+  if (placement.reports()) {
+    for (const std::string& spec : command.methods) warn_of_share(spec, console);
+  }
   if (command.input.empty()) check_tensors(command.tensors, command.elements);
   if (placement.role == launch::Role::starter) {
     launch::launch_workers({.arguments = given_arguments(parsed), .workers = placement.size});
@@ -217,7 +220,7 @@ void add_work_options(CLI::App& app, BenchAllreduceCommand& command) {
       ->transform(trimmed())
       ->type_name("SPEC");
   auto* elements = add_count_option(app, "--elements", command.elements, kElementsMax,
-                                    "Elements that every worker gives");
+                                    "Elements of each worker's gradient");
   app.add_option(
          "--input", command.input,
          "Read the values from a .f32 or .npy file; {rank} in its name becomes the worker's rank")
@@ -225,14 +228,14 @@ void add_work_options(CLI::App& app, BenchAllreduceCommand& command) {
       ->type_name("FILE");
   add_count_option(app, "--tensors", command.tensors, kTensorsMax,
                    "Tensors of very different sizes that share the elements");
-  app.add_option("--seed", command.bench.seed, "Of the elements and of all rounding")
+  app.add_option("--seed", command.bench.seed, "Seed of the elements and of all rounding")
       ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("N")
       ->capture_default_str();
   add_count_option(app, "--rounds", command.bench.rounds, kRoundsMax,
-                   "Rounds, of which the median is taken");
+                   "Number of rounds; results are their median");
   add_count_option(app, "--segment", command.bench.segment_elements_max, kElementsMax,
-                   "Elements that are in flight at once, about");
+                   "Elements in flight at once, roughly");
 }
 
 }  // namespace

@@ -117,7 +117,11 @@ void print_table(const bench::CodecsFigures& figures, std::size_t elements,
 
 void run(const BenchCodecOptions& options, const console::Console& console) {
   bench::Codecs codecs;
-  for (const std::string& spec : options.codecs) codecs.push_back(make_codec(spec));
+  for (const std::string& spec : options.codecs) {
+    codecs.push_back(make_codec(spec));
+    warn_of_share(spec, console);
+  }
+  warn_of_threads(options.bench.threads, "for one tensor", console);
   const bench::PageArray<float> tensor = make_tensor(options);
   const bench::CodecsFigures figures = [&] {
     console::Progress progress(console, "bench codec", bench::codecs_steps(codecs, options.bench));
@@ -138,16 +142,17 @@ void add_bench_codec_command(CLI::App& bench, const console::Console& console) {
   auto options = std::make_shared<BenchCodecOptions>();
   command
       ->add_option("--codec", options->codecs,
-                   "What to measure; repeat the option, or separate specs with ';'")
+                   "A codec to measure; repeat the option, or separate specs with ';'")
       ->allow_extra_args(false)
       ->delimiter(';')
       ->transform(trimmed())
       ->type_name("SPEC");
   auto* elements = add_count_option(*command, "--elements", options->elements, kElementsMax,
                                     "Elements of the tensor");
-  auto* generate = command->add_option("--generate", options->generate, "What the tensor is like")
-                       ->check(CLI::IsMember({"gaussian", "gradients"}))
-                       ->capture_default_str();
+  auto* generate =
+      command->add_option("--generate", options->generate, "Distribution of the tensor's values")
+          ->check(CLI::IsMember({"gaussian", "gradients"}))
+          ->capture_default_str();
   command->add_option("--input", options->input, "Take the tensor from a .f32 or .npy file")
       ->excludes(elements)
       ->excludes(generate)
@@ -165,7 +170,7 @@ void add_bench_codec_command(CLI::App& bench, const console::Console& console) {
       })
       ->type_name("NAME");
   add_count_option(*command, "--rounds", options->bench.rounds, kRoundsMax,
-                   "Rounds, of which the median is taken");
+                   "Number of rounds; results are their median");
   add_json_option(*command, options->json);
   command->footer(
       "Example:\n"

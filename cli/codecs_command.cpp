@@ -90,7 +90,7 @@ void print_table(const std::vector<CodecRow>& rows, std::size_t elements,
   fmt::print(console.out,
              "{}\nunbiased:     E C(x) = x and E|C(x)|^2 <= (1 + omega)|x|^2\n"
              "contractive:  E|C(x) - x|^2 <= (1 - delta)|x|^2\n"
-             "Bits and guarantees are those of {} elements; bits were measured on normal values.\n",
+             "Bits and guarantees are for {} elements. Bits are measured on normal\nvalues.\n",
              table.text(console.columns), console::thousands(elements));
 }
 

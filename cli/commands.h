@@ -21,7 +21,7 @@ void add_advise_command(CLI::App& program, const console::Console& console);
 void add_plan_command(CLI::App& program, const console::Console& console);
 void add_train_command(CLI::App& program, const console::Console& console);
 void add_compare_command(CLI::App& program, const console::Console& console);
-void add_run_command(CLI::App& program);
+void add_run_command(CLI::App& program, const console::Console& console);
 void add_agent_command(CLI::App& program);
 void add_doctor_command(CLI::App& program, const console::Console& console);
 void add_report_command(CLI::App& program, const console::Console& console);

@@ -31,6 +31,7 @@
 #include "gradwire/core/machine_threads.h"
 #include "gradwire/core/usage_error.h"
 #include "gradwire/version.h"
+#include "launch/exit_codes.h"
 #include "launch/launch.h"
 #include "launch/stop_request.h"
 #include "session/rank/disk.h"
@@ -167,8 +168,8 @@ void judge_load(const Json& ranks, Findings& findings) {
     if (!seen.insert(host).second) continue;
     if (rank["load"].get<double>() > 0.5 * rank["cores"].get<double>() + 0.5) {
       findings.problems.push_back(
-          fmt::format("{} is busy: its load is {:.1f} with {} cores. Rates and step times suffer "
-                      "from it.",
+          fmt::format("{} is busy: its load is {:.1f} with {} cores. Stop other programs there, or "
+                      "expect lower rates and longer steps.",
                       host, rank["load"].get<double>(), rank["cores"].get<std::size_t>()));
     }
   }
@@ -251,7 +252,8 @@ std::string rank_table(const Json& ranks, std::size_t columns_max) {
       rate = rate == 0 ? own : std::min(rate, own);
       latency = std::max(latency, link["latency_ms"].get<double>());
     }
-    table.add_row({std::to_string(i), rank["host"], rank["address"],
+    const std::string address = rank["address"];
+    table.add_row({std::to_string(i), rank["host"], address.substr(0, address.find(' ')),
                    std::to_string(rank["cores"].get<std::size_t>()),
                    console::fixed(rank["load"], 1), rate == 0 ? "-" : advise::rate_text(rate),
                    console::fixed(latency, 2) + " ms"});
@@ -281,7 +283,9 @@ void report(const Json& ranks, const DoctorCommand& command, const console::Cons
     }
   }
   console.out.flush();
-  if (!findings.problems.empty()) throw ExitCode(kFailed);
+  if (findings.problems.empty()) return;
+  const bool is_started = launch::process_environment(launch::kWorkerVariable) != nullptr;
+  throw ExitCode(is_started ? launch::kReported : kFailed);
 }
 
 // Over ssh, before any worker starts. Throws Error if a host cannot take part.
@@ -294,10 +298,15 @@ void check_hosts(const launch::HostsOptions& options, const console::Console& co
     if (!answer.is_reached) {
       problem = fmt::format("ssh fails: {}. Check that 'ssh {} true' works without a password",
                             answer.problem.empty() ? "no answer" : answer.problem, answer.host);
+    } else if (!answer.has_directory) {
+      problem = fmt::format(
+          "the working directory {} is missing. Create it there, start in a directory that all "
+          "hosts have, or give --chdir",
+          options.directory.empty() ? std::filesystem::current_path().string() : options.directory);
     } else if (answer.version.empty()) {
       problem = fmt::format(
           "the program does not start: {}. Install gradwire there at the same "
-          "path, or give --program",
+          "path (docs/clusters.md), or give --program",
           answer.problem);
     } else if (answer.version != GRADWIRE_VERSION) {
       problem = fmt::format("it has version {}, and this host has {}: install the same version",

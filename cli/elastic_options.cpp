@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 16> kOfNewcomers = {
 // What has no meaning here.
 constexpr std::array kNotElastic = {
     "--transport", "--server",           "--dedicated-server", "--interface", "--streams",
-    "--split",     "--record-gradients", "--tensorboard",      "--hosts",     "--balance"};
+    "--split",     "--record-gradients", "--tensorboard",      "--balance",   "--grace"};
 
 bool is_given(const CLI::App& app, const char* name) { return app.get_option(name)->count() > 0; }
 
@@ -58,7 +58,8 @@ void add_elastic_options(CLI::App& app, ElasticArguments& arguments) {
                  "The address that other members are told, if it differs from --listen")
       ->type_name("HOST:PORT")
       ->group(group);
-  app.add_option("--members-least", options.members_least, "With fewer members the run waits")
+  app.add_option("--members-least", options.members_least,
+                 "The run waits while it has fewer members")
       ->transform(whole_number(1, kMembersMax))
       ->type_name("N")
       ->capture_default_str()
@@ -98,6 +99,10 @@ void check_elastic(const CLI::App& app, const session::TrainOptions& options,
       throw UsageError(fmt::format("--join takes the settings from the run: leave out {}", name));
     }
     return;
+  }
+  if (const HostChoice& hosts = options.workers.hosts; !hosts.is_automatic && hosts.count > 0) {
+    throw UsageError(
+        "members come and go, so that their hosts have no fixed number: take --hosts auto or off");
   }
   if (is_given(app, "--deadline")) {
     arguments.options.silence_seconds = options.workers.deadline_seconds;

@@ -133,6 +133,7 @@ void run_encode(const FileOptions& options, const console::Console& console) {
   check_files(options);
   warn_of_threads(options.threads, "for one file", console);
   const std::unique_ptr<const Codec> codec = make_codec(options.codec);
+  warn_of_share(options.codec, console);
   const Tensor tensor = read_input(options.input);
   ThreadPool pool(options.threads);
   const bool is_stdout = options.output == kStandardStream;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/matrix_kernels.h"
 #include "cli/program.h"
 
 namespace {
@@ -20,6 +21,7 @@ std::size_t output_columns() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  gradwire::cli::choose_matrix_kernels();
   const gradwire::console::Console console{.out = std::cout,
                                            .err = std::cerr,
                                            .err_is_terminal = isatty(STDERR_FILENO) == 1,

@@ -119,7 +119,8 @@ std::string manual(const CLI::App& program) {
 }  // namespace
 
 void add_completion_command(CLI::App& program, const console::Console& console) {
-  auto* app = program.add_subcommand("completion", "Print a shell's completion of this program");
+  auto* app =
+      program.add_subcommand("completion", "Print the completion of this program for a shell");
   auto shell = std::make_shared<std::string>("bash");
   app->add_option("SHELL", *shell, "bash or zsh")
       ->check(CLI::IsMember({"bash", "zsh"}))

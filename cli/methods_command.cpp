@@ -54,10 +54,13 @@ void print_table(const std::vector<MethodExample>& examples, const console::Cons
   }
   fmt::print(console.out,
              "{}\n"
-             "Memory is in floats for each parameter, on each of N ranks; 1/N is what owners hold "
-             "where\nwhat goes down is rounded. Any codec of 'gradwire codecs' can stand in the "
-             "brackets, as\nfar as the method can use it.\n\nOn a slow link: {}\n",
-             table.text(console.columns), advise::recommendation_text());
+             "Memory is in floats per parameter, on each of N ranks. 1/N is the memory of owners\n"
+             "for a rounded downlink. The brackets take any codec of 'gradwire codecs' that the\n"
+             "method can use.\n\nOn a slow link:\n",
+             table.text(console.columns));
+  for (const advise::Recommended& each : advise::recommended()) {
+    fmt::print(console.out, "  {}\n", advise::recommendation_text(each));
+  }
 }
 
 }  // namespace

@@ -267,10 +267,11 @@ void add_plan_command(CLI::App& program, const console::Console& console) {
       ->required()
       ->allow_extra_args(false)
       ->type_name("FILE");
-  command->add_option("--shapes", options->shapes, "Their names, shapes and offsets, as JSON")
+  command
+      ->add_option("--shapes", options->shapes, "Names, shapes and offsets of the tensors, as JSON")
       ->required()
       ->type_name("FILE");
-  command->add_option("--family", options->family, "What layers may be sent by")
+  command->add_option("--family", options->family, "The codecs that layers may use")
       ->check(CLI::IsMember(family_names()))
       ->capture_default_str();
   command
@@ -280,7 +281,7 @@ void add_plan_command(CLI::App& program, const console::Console& console) {
       ->type_name("SPEC");
   command
       ->add_option("--range", options->range,
-                   "The parameters that layers may have, as factors of the uniform setting's")
+                   "Range of each layer's parameter, as factors of the uniform setting")
       ->type_name("LOW..HIGH")
       ->capture_default_str();
   command

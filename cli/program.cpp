@@ -94,18 +94,20 @@ int failed(std::string_view what, const console::Console& console) {
   return kFailed;
 }
 
-// Descriptions of options and commands begin at a column, and continue there.
+// Descriptions of options and commands begin at a column, and continue there. Commands to copy stay
+// as they are.
 std::string wrapped_help(const std::string& text, std::size_t columns_max) {
   constexpr std::size_t kColumn = 30;  // that of CLI11
   std::string wrapped;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    const bool is_entry = line.starts_with("  ") && !line.starts_with("  gradwire ");
-    while (is_entry && columns_max > 2 * kColumn && line.size() > columns_max) {
+    const bool is_command = line.starts_with("  gradwire ");
+    const std::size_t indent = line.starts_with("  ") ? kColumn : 0;
+    while (!is_command && columns_max > 2 * kColumn && line.size() > columns_max) {
       const std::size_t cut = line.rfind(' ', columns_max);
-      if (cut == std::string::npos || cut <= kColumn) break;
+      if (cut == std::string::npos || cut <= indent) break;
       wrapped += line.substr(0, cut) + '\n';
-      line = std::string(kColumn, ' ') + line.substr(cut + 1);
+      line = std::string(indent, ' ') + line.substr(cut + 1);
     }
     wrapped += line + '\n';
   }
@@ -169,7 +171,7 @@ int run(std::vector<std::string> arguments, const console::Console& console) {
   program.set_version_flag("-V,--version", "gradwire " GRADWIRE_VERSION);
   program.footer(
       "Each command has its own help with an example:\n"
-      "  gradwire encode --help");
+      "  gradwire help encode");
   program.require_subcommand(0, 1);
   add_codecs_command(program, console);
   add_methods_command(program, console);
@@ -181,7 +183,7 @@ int run(std::vector<std::string> arguments, const console::Console& console) {
   add_plan_command(program, console);
   add_train_command(program, console);
   add_compare_command(program, console);
-  add_run_command(program);
+  add_run_command(program, console);
   add_agent_command(program);
   add_doctor_command(program, console);
   add_report_command(program, console);
@@ -209,6 +211,7 @@ int run_program(std::vector<std::string> arguments, const console::Console& cons
   } catch (const ExitCode& code) {
     return code.number();
   } catch (const launch::WorkerFailed& failure) {
+    if (failure.exit_code() == launch::kReported) return kFailed;
     failed(failure.what(), console);
     return failure.exit_code() == launch::kLostPeer ? kFailed : failure.exit_code();
   } catch (const PeerError& error) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 
 #include "cli/commands.h"
@@ -24,6 +25,7 @@ struct ReproduceCommand {
   std::string name;
   reproduce::ReproduceOptions options;
   std::filesystem::path document;
+  std::filesystem::path summary;
   bool json = false;
 };
 
@@ -46,7 +48,7 @@ void print(std::span<const reproduce::KeptClaim> claims, const ReproduceCommand&
   if (command.json) {
     Json list = Json::array();
     for (const reproduce::KeptClaim& kept : claims) list.push_back(to_json(kept));
-    console::print_json(claims.size() == 1 ? list[0] : Json{{"claims", list}}, console);
+    console::print_json(list.size() == 1 ? list[0] : Json{{"claims", list}}, console);
     return;
   }
   for (const reproduce::KeptClaim& kept : claims) {
@@ -61,11 +63,30 @@ void print(std::span<const reproduce::KeptClaim> claims, const ReproduceCommand&
 }
 
 // Of all kept claims, those of earlier calls included.
-void write_document(const ReproduceCommand& command, const console::Console& console) {
+void write_documents(const ReproduceCommand& command, const console::Console& console) {
   const auto kept = reproduce::read_claims(command.options.directory);
-  reproduce::write_document(command.document, kept);
-  fmt::print(console.err, "wrote {}: {} claim{}\n", command.document.string(), kept.size(),
-             kept.size() == 1 ? "" : "s");
+  const auto measured = std::ranges::count_if(kept, &reproduce::KeptClaim::is_measured);
+  const std::string claims = fmt::format("{} of {} claims have results", measured, kept.size());
+  if (!command.document.empty()) {
+    reproduce::write_document(command.document, kept);
+    fmt::print(console.err, "wrote {}: {}\n", command.document.string(), claims);
+  }
+  if (!command.summary.empty()) {
+    reproduce::write_summary(command.summary, kept);
+    fmt::print(console.err, "wrote the summary in {}: {}\n", command.summary.string(), claims);
+  }
+}
+
+// Nothing if finished work is not enough, and no more is to be done.
+std::optional<reproduce::KeptClaim> measure(const reproduce::ClaimEntry& entry,
+                                            const reproduce::ReproduceOptions& options,
+                                            const console::Console& console) {
+  try {
+    return reproduce::reproduce_claim(entry, options, console);
+  } catch (const launch::Stopped& stopped) {
+    fmt::print(console.err, "{}: {}\n", entry.name, stopped.what());
+    return std::nullopt;
+  }
 }
 
 void run(ReproduceCommand command, const console::Console& console) {
@@ -82,17 +103,16 @@ void run(ReproduceCommand command, const console::Console& console) {
   }
   const launch::StopRequest stop;
   std::vector<reproduce::KeptClaim> kept;
-  try {
-    for (const reproduce::ClaimEntry& entry : claims) {
-      kept.push_back(reproduce::reproduce_claim(entry, options, console));
-    }
-  } catch (const launch::Stopped& stopped) {
-    throw launch::Stopped(
-        fmt::format("{}. Finished measurements are in {}: the same command resumes from there",
-                    stopped.what(), options.directory.string()));
+  for (const reproduce::ClaimEntry& entry : claims) {
+    if (auto claim = measure(entry, options, console)) kept.push_back(std::move(*claim));
   }
   print(kept, command, console);
-  if (!command.document.empty()) write_document(command, console);
+  write_documents(command, console);
+  if (stop.is_made()) {
+    throw launch::Stopped(
+        fmt::format("stopped. Finished measurements are in {}: the same command resumes from there",
+                    options.directory.string()));
+  }
 }
 
 }  // namespace
@@ -120,6 +140,11 @@ void add_reproduce_command(CLI::App& program, const console::Console& console) {
       ->type_name("FILE");
   app->add_flag("--fresh", command->options.is_fresh,
                 "Discard earlier results of these claims, and start again");
+  app->add_flag("--kept", command->options.is_kept_only,
+                "Measure nothing: show what finished measurements say so far");
+  app->add_option("--summary", command->summary,
+                  "Replace the summary in a document, between its two lines of comment")
+      ->type_name("FILE");
   add_json_option(*app, command->json);
   app->footer(
       "After Ctrl-C or a kill, the same command resumes.\n"

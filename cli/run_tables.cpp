@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <ostream>
@@ -84,11 +85,15 @@ std::vector<std::string> quality_cells(const session::FinishedRun& run) {
 
 std::vector<std::string> byte_cells(const session::FinishedRun& run) {
   const record::RunRecord& record = run.record;
-  const auto all = static_cast<double>(record.uploads + record.uploads_skipped);
   return {megabytes(record.traffic.bytes_sent), megabytes(record.traffic.bytes_received),
-          console::significant(record::compression_ratio(record), 3),
-          console::fixed(all > 0 ? 100 * static_cast<double>(record.uploads_skipped) / all : 0, 0) +
-              "%"};
+          console::significant(record::compression_ratio(record), 3)};
+}
+
+std::string share_skipped(const session::FinishedRun& run) {
+  const record::RunRecord& record = run.record;
+  const auto all = static_cast<double>(record.uploads + record.uploads_skipped);
+  return console::fixed(all > 0 ? 100 * static_cast<double>(record.uploads_skipped) / all : 0, 0) +
+         "%";
 }
 
 std::vector<std::string> time_cells(const session::FinishedRun& run, double compute_seconds) {
@@ -108,6 +113,15 @@ std::vector<std::string> time_cells(const session::FinishedRun& run, double comp
 
 using Cells = std::vector<std::string>;
 
+// The method, and the seed where runs differ in it: "natural, seed 2".
+std::string name_of(const session::FinishedRun& run, std::span<const session::FinishedRun> runs) {
+  const record::Json seed = run.record.configuration.value("seed", record::Json());
+  const bool is_one_seed = std::ranges::all_of(runs, [&](const session::FinishedRun& other) {
+    return other.record.configuration.value("seed", record::Json()) == seed;
+  });
+  return is_one_seed ? run.record.method : run.record.method + ", seed " + seed.dump();
+}
+
 std::string make_table(std::span<const session::FinishedRun> runs, const Cells& headings,
                        const std::function<Cells(const session::FinishedRun&)>& cells_of,
                        std::size_t columns_max) {
@@ -117,7 +131,7 @@ std::string make_table(std::span<const session::FinishedRun> runs, const Cells& 
   console::Table table(std::move(columns));
   for (const session::FinishedRun& run : runs) {
     Cells cells = cells_of(run);
-    cells.insert(cells.begin(), run.record.method);
+    cells.insert(cells.begin(), name_of(run, runs));
     table.add_row(std::move(cells));
   }
   return table.text(columns_max);
@@ -155,9 +169,12 @@ std::string runs_table(std::span<const session::FinishedRun> runs, std::size_t c
   const bool are_networks = !runs.empty() && is_network(runs.front());
   Cells results =
       are_networks ? Cells{"training\nloss", "test\nloss", "accuracy"} : Cells{"f - f*"};
-  for (const char* heading : {"MB sent\nper worker", "MB\nreceived", "ratio", "uploads\nskipped"}) {
+  for (const char* heading : {"MB sent\nper worker", "MB\nreceived", "ratio"}) {
     results.emplace_back(heading);
   }
+  const bool have_skipped = std::ranges::any_of(
+      runs, [](const session::FinishedRun& run) { return run.record.uploads_skipped > 0; });
+  if (have_skipped) results.emplace_back("uploads\nskipped");
   Cells times = {"ms per step:\ncompute", "\nencode", "\nexchange", "\ndecode"};
   for (const record::Bandwidth& link : record::kBandwidths) {
     times.push_back(fmt::format("predicted:\n{}", link.name));
@@ -165,9 +182,10 @@ std::string runs_table(std::span<const session::FinishedRun> runs, std::size_t c
   const std::vector<double> compute_seconds = shared_compute_seconds(runs);
   return make_table(
              runs, results,
-             [](const session::FinishedRun& run) {
+             [&](const session::FinishedRun& run) {
                Cells cells = quality_cells(run);
                for (auto& cell : byte_cells(run)) cells.push_back(std::move(cell));
+               if (have_skipped) cells.push_back(share_skipped(run));
                return cells;
              },
              columns_max) +

@@ -14,7 +14,7 @@ namespace gradwire::cli {
 
 void add_secret_command(CLI::App& program, const console::Console& console) {
   auto* app = program.add_subcommand(
-      "secret", "Make a secret, with which workers know and encrypt one another");
+      "secret", "Make a secret, so that workers recognise each other and encrypt");
   auto path = std::make_shared<std::string>();
   app->add_option("FILE", *path, "The new file; a file that exists is not replaced")
       ->required()

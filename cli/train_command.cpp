@@ -28,14 +28,14 @@ struct TrainCommand {
   std::string method = "none";
 };
 
-// "cnn on fashion-mnist (60,000 samples), natural by 4 workers (in-process, scatter), split iid."
+// "cnn on fashion-mnist (60,000 samples), natural with 4 workers (in-process, scatter), split iid."
 std::string describe(const session::FinishedRun& run, const session::TrainOptions& options) {
   const record::Json& how = run.record.configuration;
   const auto text = [&](const char* field) { return how.at(field).get<std::string>(); };
   const auto count = [&](const char* field) { return console::thousands(how.at(field)); };
   const std::size_t workers = run.record.workers;
   const std::string who =
-      fmt::format("{} by {} worker{} ({}, {}), split {}", run.record.method, workers,
+      fmt::format("{} with {} worker{} ({}, {}), split {}", run.record.method, workers,
                   workers == 1 ? "" : "s", text("transport"), text("topology"), text("split"));
   if (options.is_convex()) {
     const record::Json& optimum = how.at("optimum");

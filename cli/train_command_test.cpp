@@ -56,7 +56,7 @@ TEST_F(TrainThreads, TableShowsTheGapOverStepsAndBits) {
   EXPECT_TRUE(contains(outcome.out, "step    f - f*")) << outcome.out;
   EXPECT_TRUE(contains(outcome.out,
                        "least-squares on generated (2,000 rows, 40 features), "
-                       "natural by 4 workers (in-process, "))
+                       "natural with 4 workers (in-process, "))
       << outcome.out;
   EXPECT_TRUE(contains(outcome.out, "The run is in " + out_ + "\n")) << outcome.out;
   EXPECT_EQ(outcome.err, "");

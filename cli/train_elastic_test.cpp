@@ -55,7 +55,9 @@ TEST_F(TrainElastic, OptionsThatDoNotFitAreRefused) {
   expect_refused(train({"--method", "local(none)"}), "gradwire.join in Python takes it");
   expect_refused(train({"--model", "logistic"}), "logistic has no --elastic");
   expect_refused(train({"--transport", "tcp"}), "--transport is not for runs whose members");
+  expect_refused(train({"--grace", "75%"}), "--grace is not for runs whose members");
   expect_refused(train({"--split", "label"}), "--split is not for runs whose members");
+  expect_refused(train({"--hosts", "2"}), "take --hosts auto or off");
   expect_refused(train({"--join", "127.0.0.1:1"}), "--join");
   expect_refused(gradwire({"train", "--listen", "127.0.0.1:0"}),
                  "--listen is for --elastic and --join");

@@ -77,7 +77,7 @@ TEST_F(TrainNetworkThreads, TableShowsLossAccuracyAndBytes) {
   const Outcome outcome = train({"--steps", "5"});
   ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
   for (const char* part :
-       {"test loss", "accuracy", "12,730 parameters", "none by 4 workers", "The page is "}) {
+       {"test loss", "accuracy", "12,730 parameters", "none with 4 workers", "The page is "}) {
     EXPECT_TRUE(contains(outcome.out, part)) << part << "\n" << outcome.out;
   }
 }
@@ -120,6 +120,54 @@ TEST_F(TrainNetworkThreads, WhatAMethodForbidsIsRefusedWithTheReason) {
   EXPECT_EQ(outcome.exit_code, kWrongUsage);
   EXPECT_TRUE(contains(outcome.err, "gives an update")) << outcome.err;
   EXPECT_FALSE(std::filesystem::exists(out_));
+}
+
+// How many ranks are late depends on the machine, and may be none.
+void expect_late_ranks_agree(const std::string& out) {
+  const Json run = Json::parse(read_text(out + "/run.json"));
+  EXPECT_EQ(run["configuration"]["grace"], 0.5);
+  std::vector<std::uint64_t> late(4);
+  for (const record::StepRecord& step : record::read_steps(out + "/steps.jsonl")) {
+    for (const std::size_t rank : step.late) ++late.at(rank);
+  }
+  EXPECT_EQ(run.value("late", std::vector<std::uint64_t>(4)), late);
+}
+
+TEST_F(TrainNetworkThreads, LateRanksAreRecordedAndTheRunResumes) {
+  const Names grace = {"--method", "ef(topk(10%))", "--grace", "50%"};
+  Names first = grace;
+  first.insert(first.end(), {"--steps", "40", "--checkpoint-every", "20"});
+  ASSERT_EQ(train(first).exit_code, kDone);
+  expect_late_ranks_agree(out_);
+  Names more = grace;
+  more.insert(more.end(), {"--steps", "80", "--resume"});
+  const Outcome resumed = train(more);
+  ASSERT_EQ(resumed.exit_code, kDone) << resumed.err;
+  expect_late_ranks_agree(out_);
+  EXPECT_EQ(record::read_steps(out_ + "/steps.jsonl").size(), 80u);
+}
+
+TEST_F(TrainNetwork, LateRanksAreRecordedByProcesses) {
+  const Outcome outcome = in_a_process(
+      command("--transport tcp --workers 4 --steps 60 --method 'ef(topk(10%) | natural)' "
+              "--grace 50% --slow-rank 3:4"));
+  ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
+  expect_late_ranks_agree(out_);
+}
+
+TEST_F(TrainNetworkThreads, GraceIsRefusedWithTheReason) {
+  const auto refusal = [this](const Names& more) {
+    Names arguments = {"--steps", "5", "--grace", "75%"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = train(arguments);
+    EXPECT_EQ(outcome.exit_code, kWrongUsage);
+    return outcome.err;
+  };
+  EXPECT_TRUE(contains(refusal({"--method", "natural"}), "no error memory"));
+  EXPECT_TRUE(contains(refusal({"--method", "sasg(topk(1%), down=natural)"}), "use down=none"));
+  EXPECT_TRUE(contains(refusal({"--method", "ef(topk(1%))", "--topology", "gather"}),
+                       "the topology gather has no owners, use scatter, server"));
+  EXPECT_TRUE(contains(refusal({"--method", "ef(topk(1%))", "--hosts", "2"}), "use one level"));
 }
 
 TEST_F(TrainNetworkThreads, WhatACodeDoesIsSaidAndRecorded) {
@@ -200,6 +248,11 @@ TEST_F(TrainNetwork, WrongUsageIsSaid) {
   expect_refused(train({"--schedule", "cosinus"}), "did you mean 'cosine'?");
   expect_refused(train({"--epochs", "-1"}), "expected a number");
   expect_refused(train({"--clip", "nan"}), "expected a number");
+  for (const char* share : {"0", "101%", "-1", "x", "75%%"}) {
+    expect_refused(train({"--grace", share}), "--grace expects a share above 0 and at most 1");
+  }
+  expect_refused(gradwire({"train", "--model", "logistic", "--grace", "75%"}),
+                 "--grace is for networks, not for logistic");
   expect_refused(gradwire({"train", "--model", "cnm"}), "did you mean 'cnn'?");
   EXPECT_FALSE(std::filesystem::exists(out_));
 }

@@ -12,6 +12,8 @@
 #include "convex/step_size.h"
 #include "gradwire/core/error.h"
 #include "gradwire/core/usage_error.h"
+#include "gradwire/method/parsed_method.h"
+#include "session/network_task.h"
 #include "train/gradient_recorder.h"
 #include "train/model.h"
 
@@ -54,7 +56,8 @@ void add_problem_options(CLI::App& app, session::TrainOptions& options) {
       ->type_name("M")
       ->capture_default_str();
   app.add_option("--data", options.data,
-                 "fashion-mnist, mnist, cifar10, generated, generated-text, or a file or directory "
+                 "fashion-mnist, mnist, cifar10, generated, generated-text, generated-segments, or "
+                 "a file or directory "
                  "of idx, CIFAR-binary, LIBSVM or text [the default of the model]")
       ->type_name("D");
   app.add_option("--split", options.split, "Samples to workers: iid, label or dirichlet(A)")
@@ -136,11 +139,11 @@ class NetworkOptionAdder {
 void add_network_options(CLI::App& app, TrainArguments& arguments) {
   session::NetworkOptions& network = arguments.options.network;
   NetworkOptionAdder adder(app, arguments);
-  adder.add("--epochs", network.epochs, "How often every sample is seen [3]", "E")
+  adder.add("--epochs", network.epochs, "Epochs: how often each sample is used [3]", "E")
       ->check(at_least(1e-6));
   adder
       .add("--learning-rate,--lr", network.learning_rate,
-           "How far a step goes [0.05; of adam and adamw 0.001]", "V")
+           "Learning rate [0.05; for adam and adamw 0.001]", "V")
       ->check(at_least(1e-30));
   adder
       .add("--optimiser,--optimizer", network.optimiser,
@@ -153,33 +156,44 @@ void add_network_options(CLI::App& app, TrainArguments& arguments) {
   adder.add("--warmup", network.warmup_epochs, "Epochs in which the rate rises from zero", "E")
       ->check(at_least(0))
       ->capture_default_str();
-  adder.add("--clip", network.clip, "The largest norm of the averaged gradient [none]", "V")
+  adder.add("--clip", network.clip, "Largest norm of the averaged gradient [none]", "V")
       ->check(at_least(1e-30));
-  adder.add("--accumulate", network.accumulate, "Batches of every worker for one exchange", "N")
+  adder
+      .add("--accumulate", network.accumulate,
+           "Batches whose gradients each worker adds up before an exchange", "N")
       ->transform(whole_number(1, 1'000'000))
       ->capture_default_str();
   adder.add_flag("--balance", network.balance,
-                 "Workers share the batch of every step in proportion to their measured speeds");
+                 "Share the batch of each step among the workers in proportion to their speeds");
+  adder.add("--grace", network.grace,
+            "Do not wait for late workers when this share of all has delivered, such as 75% [wait]",
+            "SHARE");
   adder.add("--slow-rank", network.slow_rank, "Slows a rank down, for measurements", "RANK:FACTOR")
       ->group("");
-  adder.add("--threads", network.threads, "Threads of every worker [cores / workers]", "N")
+  adder
+      .add("--away", network.away,
+           "Local steps that a rank leaves out, for measurements: all but one of N, or N in turns",
+           "RANK:N|turns:N")
+      ->group("");
+  adder.add("--threads", network.threads, "Threads of each worker [cores / workers]", "N")
       ->transform(whole_number(1, kThreadsMax));
   adder
       .add("--evaluate-every", network.evaluate_every,
-           "Steps from one look at the test set to the next [an epoch, or a fifth of the run]", "N")
+           "Steps between evaluations on the test set [an epoch, or a fifth of the run]", "N")
       ->transform(whole_number(1, kStepsMax));
-  adder.add("--keep", network.keep, "Checkpoints that stay, beside the best one", "N")
+  adder.add("--keep", network.keep, "Checkpoints to keep, in addition to the best one", "N")
       ->transform(whole_number(1, 1'000'000))
       ->capture_default_str();
   adder
-      .add("--record-gradients", network.record_gradients,
-           "Every worker's own gradients go to gradients/ in the run's directory: of steps such as "
-           "0,50,300, counted from 0, or every=N [none]",
-           "STEPS")
+      .add(
+          "--record-gradients", network.record_gradients,
+          "Record each worker's own gradients in gradients/ of the run's directory, for steps such "
+          "as 0,50,300, counted from 0, or every=N [none]",
+          "STEPS")
       ->check(checked_by(train::parse_recorded_steps));
-  adder.add("--context", network.context, "Tokens of a sample of text [128]", "N")
+  adder.add("--context", network.context, "Tokens per sample of text [128]", "N")
       ->transform(whole_number(1, 1'000'000));
-  adder.add_flag("--words", network.words, "Text is cut into words, not into characters");
+  adder.add_flag("--words", network.words, "Cut text into words instead of characters");
   adder.add_flag("--no-augmentation", network.no_augmentation, "Do not augment training samples");
 }
 
@@ -231,6 +245,11 @@ void check_arguments(const TrainArguments& arguments, const std::vector<std::str
     refuse_given(arguments.network_only, options.model, "networks");
   } else {
     refuse_given(arguments.convex_only, options.model, "logistic and least-squares");
+  }
+  if (!session::grace_of(options).is_given()) return;
+  for (const std::string& method : methods) {
+    const std::string why = why_not_late(parse_method(method), options.workers.topology(), false);
+    if (!why.empty()) throw UsageError(why);
   }
 }
 

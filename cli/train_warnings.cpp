@@ -31,6 +31,7 @@ void warn_of_training(const session::TrainOptions& options, const std::vector<st
     warn_of_share(method, console);
   }
   if (options.network.threads) warn_of_threads(*options.network.threads, "of each worker", console);
+  warn_of_threads(options.workers.codec_threads, "that encode and decode", console);
 }
 
 }  // namespace gradwire::cli

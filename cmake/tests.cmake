@@ -166,8 +166,9 @@ add_test(NAME include_table_test COMMAND tests/include_table_test.sh)
 add_test(NAME links COMMAND tools/check-links)
 add_test(NAME links_test COMMAND tests/links_test.sh)
 add_test(NAME names COMMAND tools/check-names)
+add_test(NAME summary COMMAND tools/check-summary)
 add_test(NAME names_test COMMAND tests/names_test.sh)
-set(script_tests include_table include_table_test links links_test names names_test)
+set(script_tests include_table include_table_test links links_test names names_test summary)
 
 # A consumer is not built with sanitizers, so it cannot link a library that is.
 if(TARGET gradwire_cli AND NOT GRADWIRE_SANITIZE)

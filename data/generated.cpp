@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <string_view>
 
 #include "data/draws.h"
@@ -14,7 +15,13 @@ namespace {
 constexpr std::size_t kSide = 28;
 constexpr std::size_t kTrainImages = 6000;
 constexpr std::size_t kTestImages = 1000;
+constexpr std::size_t kTrainSegments = 1600;
+constexpr std::size_t kTestSegments = 400;
 constexpr std::size_t kTextBytes = 200'000;
+constexpr std::size_t kTextWords = 60'000;
+constexpr std::size_t kLineWords = 20;
+constexpr std::size_t kWordOctaves = 12;
+constexpr std::size_t kWords = (std::size_t{1} << kWordOctaves) - 1;
 
 Rng named(std::uint64_t seed, std::string_view what, std::uint64_t number) {
   return {.seed = seed, .step = number, .tensor = Rng::tensor_id(what), .purpose = Purpose::data};
@@ -74,6 +81,76 @@ void append_image(std::uint64_t seed, const std::array<Field, kGeneratedClasses>
   images.labels.push_back(static_cast<std::uint8_t>(label));
 }
 
+struct Shape {
+  std::uint8_t label = 0;  // disc, square, cross: 1, 2, 3
+  int y = 0;
+  int x = 0;
+  int radius = 0;
+  double brightness = 0;
+
+  bool has(int row, int column) const {
+    const int down = std::abs(row - y);
+    const int right = std::abs(column - x);
+    if (label == 1) return down * down + right * right <= radius * radius;
+    if (std::max(down, right) > radius) return false;
+    return label == 2 || std::min(down, right) <= radius / 3;
+  }
+};
+
+Shape draw_shape(Draws& draws) {
+  const auto side = static_cast<int>(kSide);
+  Shape shape{.label = static_cast<std::uint8_t>(1 + draws.below(kSegmentClasses - 1)),
+              .y = static_cast<int>(draws.below(kSide)),
+              .x = static_cast<int>(draws.below(kSide)),
+              .radius = 4 + static_cast<int>(draws.below(4))};
+  // As a whole within the image.
+  shape.y = std::clamp(shape.y, shape.radius, side - 1 - shape.radius);
+  shape.x = std::clamp(shape.x, shape.radius, side - 1 - shape.radius);
+  shape.brightness = (draws.below(2) == 0 ? -1 : 1) * (35 + 45 * draws.uniform());
+  return shape;
+}
+
+void append_segments(std::uint64_t seed, std::size_t number, SegmentImages& to) {
+  constexpr double kBackground = 40, kNoise = 40;
+  Draws draws(named(seed, "generated shapes", number));
+  const Field background = smooth_field(named(seed, "generated ground", number));
+  std::array<Shape, 3> shapes;
+  const std::size_t count = 2 + draws.below(2);
+  for (std::size_t i = 0; i < count; ++i) shapes[i] = draw_shape(draws);
+  for (std::size_t i = 0; i < kSide * kSide; ++i) {
+    const auto row = static_cast<int>(i / kSide);
+    const auto column = static_cast<int>(i % kSide);
+    std::uint8_t label = 0;
+    double value = 128 + kBackground * background[i];
+    for (std::size_t j = 0; j < count; ++j) {  // later ones cover earlier ones
+      if (!shapes[j].has(row, column)) continue;
+      label = shapes[j].label;
+      value = 128 + shapes[j].brightness + kBackground / 2 * background[i];
+    }
+    to.images.pixels.push_back(grey(value + kNoise * (draws.uniform() - draws.uniform())));
+    to.classes.push_back(label);
+  }
+}
+
+// Words of one octave are as likely together as those of the next one: about one in n for word n.
+std::size_t draw_word(Draws& draws) {
+  const std::size_t first = std::size_t{1} << draws.below(kWordOctaves);
+  return first - 1 + draws.below(first);
+}
+
+std::string word_text(std::size_t number) {
+  std::string word;
+  for (std::size_t rest = number + 1; rest > 0; rest = (rest - 1) / 26) {
+    word.push_back(static_cast<char>('a' + (rest - 1) % 26));
+  }
+  return word;
+}
+
+// One of 0 to 3, with probabilities 1/2, 1/4, 1/8 and 1/8: the leading ones of three random bits.
+std::size_t draw_choice(Draws& draws) {
+  return static_cast<std::size_t>(std::countl_one(static_cast<std::uint8_t>(draws.below(8) << 5)));
+}
+
 }  // namespace
 
 GeneratedImages generate_images(std::uint64_t seed) {
@@ -93,6 +170,18 @@ GeneratedImages generate_images(std::uint64_t seed) {
   return generated;
 }
 
+GeneratedSegments generate_segments(std::uint64_t seed) {
+  GeneratedSegments generated;
+  for (SegmentImages* part : {&generated.train, &generated.test}) {
+    part->images.height = part->images.width = kSide;
+    const bool is_train = part == &generated.train;
+    const std::size_t first = is_train ? 0 : kTrainSegments;
+    const std::size_t count = is_train ? kTrainSegments : kTestSegments;
+    for (std::size_t i = 0; i < count; ++i) append_segments(seed, first + i, *part);
+  }
+  return generated;
+}
+
 std::string generate_text(std::uint64_t seed) {
   constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz .,\n";
   constexpr std::size_t kChoices = 4;
@@ -106,12 +195,27 @@ std::string generate_text(std::uint64_t seed) {
   std::size_t before = 0;
   std::size_t last = 1;
   while (text.size() < kTextBytes) {
-    // The number of leading ones of three random bits: 0 half of the time, 1 a quarter, ...
-    const auto ones = std::countl_one(static_cast<std::uint8_t>(draws.below(8) << 5));
-    const std::size_t character =
-        next[(before * count + last) * kChoices + static_cast<std::size_t>(ones)];
+    const std::size_t character = next[(before * count + last) * kChoices + draw_choice(draws)];
     text.push_back(kCharacters[character]);
     before = std::exchange(last, character);
+  }
+  return text;
+}
+
+std::string generate_words(std::uint64_t seed) {
+  constexpr std::size_t kChoices = 4;
+  std::vector<std::size_t> next(kWords * kChoices);
+  Draws chain(named(seed, "generated word chain", 0));
+  for (std::size_t& word : next) word = draw_word(chain);
+
+  Draws draws(named(seed, "generated words", 0));
+  std::string text;
+  std::size_t last = 0;
+  for (std::size_t i = 1; i <= kTextWords; ++i) {
+    const bool is_from_chain = draws.below(4) > 0;
+    last = is_from_chain ? next[last * kChoices + draw_choice(draws)] : draw_word(draws);
+    text += word_text(last);
+    text += i % kLineWords == 0 ? '\n' : ' ';
   }
   return text;
 }

@@ -1,8 +1,10 @@
 #include "data/generated.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <sstream>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -83,6 +85,34 @@ TEST(Generated, TextHasSevenQuartersOfABitACharacterAfterTheTwoBefore) {
   }
   EXPECT_NEAR(bits / static_cast<double>(text.size() - 2), 1.7, 0.1);  // choices may coincide
   EXPECT_GT(counts.size(), 500u);
+}
+
+// Shapes stand out from the background, but no class is lighter than another on average.
+TEST(Generated, SegmentsAreAFunctionOfTheSeedAndBrightnessSaysNothingOfTheClass) {
+  const GeneratedSegments segments = generate_segments(1);
+  EXPECT_TRUE(segments.train.classes == generate_segments(1).train.classes);
+  EXPECT_FALSE(segments.train.classes == generate_segments(2).train.classes);
+  ASSERT_EQ(segments.train.classes.size(), segments.train.images.pixels.size());
+  std::array<double, kSegmentClasses> sums{};
+  std::array<double, kSegmentClasses> counts{};
+  for (std::size_t i = 0; i < segments.train.classes.size(); ++i) {
+    sums[segments.train.classes[i]] += value_of(segments.train.images.pixels[i]);
+    ++counts[segments.train.classes[i]];
+  }
+  for (std::size_t i = 0; i < kSegmentClasses; ++i)
+    EXPECT_LT(std::abs(sums[i] / counts[i]), 8) << i;
+}
+
+TEST(Generated, WordsAreAFunctionOfTheSeedAndFollowTheirFrequencies) {
+  const std::string text = generate_words(1);
+  EXPECT_TRUE(text == generate_words(1));
+  EXPECT_FALSE(text == generate_words(2));
+  std::map<std::string, double> counts;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) ++counts[word];
+  EXPECT_GT(counts.size(), 2000u);
+  EXPECT_LE(counts.size(), 4095u);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 3000);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "data/generated.h"
 #include "data/image_source.h"
 #include "data/open_path.h"
+#include "data/segment_source.h"
 #include "data/text_source.h"
 #include "gradwire/codec/spec.h"
 #include "gradwire/core/error.h"
@@ -47,9 +48,15 @@ std::unique_ptr<Source> open_generated(const SourceOptions& options) {
 }
 
 std::unique_ptr<Source> open_generated_text(const SourceOptions& options) {
-  if (options.words) throw Error("'generated-text' has characters, but no words");
-  return make_text_source(cut_text(generate_text(options.seed), options), "generated-text",
-                          options);
+  const std::string text =
+      options.words ? generate_words(options.seed) : generate_text(options.seed);
+  return make_text_source(cut_text(text, options), "generated-text", options);
+}
+
+std::unique_ptr<Source> open_generated_segments(const SourceOptions& options) {
+  GeneratedSegments segments = generate_segments(options.seed);
+  return make_segment_source(std::move(segments.train), std::move(segments.test),
+                             {.name = "generated-segments", .classes = kSegmentClasses});
 }
 
 struct Named {
@@ -63,6 +70,7 @@ constexpr Named kNamed[] = {
     {"cifar10", open_cifar10},
     {"generated", open_generated},
     {"generated-text", open_generated_text},
+    {"generated-segments", open_generated_segments},
 };
 
 [[noreturn]] void fail_unknown(const std::string& what) {

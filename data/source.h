@@ -20,6 +20,7 @@ struct SampleShape {
     image,     // channels x height x width numbers, and a class
     features,  // `width` numbers, and a class
     text,      // `width` tokens, and the token behind each of them
+    segments,  // an image as above, and a class for each pixel
   };
 
   Kind kind = Kind::image;
@@ -29,15 +30,20 @@ struct SampleShape {
   std::size_t classes = 0;  // of text: the size of the vocabulary
 
   std::size_t elements() const { return channels * height * width; }
+  // Of a sample.
+  std::size_t targets() const {
+    if (kind == Kind::text) return width;
+    return kind == Kind::segments ? height * width : 1;
+  }
   bool operator==(const SampleShape&) const = default;
 };
 
 // Some samples, as a network takes them. Memory is kept from one fill to the next.
 struct Batch {
   std::size_t samples = 0;
-  std::vector<float> values = {};          // of images and features: samples x shape
+  std::vector<float> values = {};          // of all but text: samples x shape
   std::vector<std::int64_t> tokens = {};   // of text: samples x width
-  std::vector<std::int64_t> targets = {};  // a class for each sample; of text, samples x width
+  std::vector<std::int64_t> targets = {};  // classes: samples x shape.targets()
 };
 
 enum class Part { train, test };
@@ -69,9 +75,9 @@ struct SourceOptions {
   bool augment = true;        // false: training samples as they are
 };
 
-// "fashion-mnist", "mnist", "cifar10", "generated", "generated-text", or a file or directory of
-// idx, CIFAR-binary, LIBSVM or text. Throws FileError that names the file, the place in it and what
-// was expected there; Error for a name that is neither.
+// "fashion-mnist", "mnist", "cifar10", "generated", "generated-text", "generated-segments", or a
+// file or directory of idx, CIFAR-binary, LIBSVM or text. Throws FileError that names the file, the
+// place in it and what was expected there; Error for a name that is neither.
 std::unique_ptr<Source> open_source(std::string_view what, const SourceOptions& options);
 
 }  // namespace gradwire::data

@@ -1,5 +1,6 @@
 #include "data/source.h"
 
+#include <array>
 #include <filesystem>
 
 #include "gradwire/core/error.h"
@@ -62,13 +63,34 @@ TEST(Source, GeneratedImagesAreAFunctionOfTheSeed) {
   EXPECT_NE(source->checksum(), open_source("generated", {.seed = 2})->checksum());
 }
 
-TEST(Source, GeneratedTextHasCharactersAndNoWords) {
+TEST(Source, GeneratedTextHasCharactersOrWords) {
   const auto source = open_source("generated-text", {.context = 64});
   EXPECT_EQ(source->shape(),
             (SampleShape{.kind = SampleShape::Kind::text, .width = 64, .classes = 30}));
   EXPECT_EQ(source->size(Part::train), 180'000u / 64);
-  EXPECT_EQ(message_of<Error>([] { open_source("generated-text", {.words = true}); }),
-            "'generated-text' has characters, but no words");
+  const auto words = open_source("generated-text", {.context = 64, .words = true});
+  EXPECT_GT(words->shape().classes, 2000u);
+  EXPECT_GT(words->size(Part::train), 800u);
+}
+
+TEST(Source, GeneratedSegmentsHaveAClassForEachPixel) {
+  const auto source = open_source("generated-segments", {});
+  EXPECT_EQ(
+      source->shape(),
+      (SampleShape{.kind = SampleShape::Kind::segments, .height = 28, .width = 28, .classes = 4}));
+  EXPECT_EQ(source->shape().targets(), 28u * 28);
+  EXPECT_EQ(source->checksum(), open_source("generated-segments", {})->checksum());
+  EXPECT_NE(source->checksum(), open_source("generated-segments", {.seed = 2})->checksum());
+  Batch batch;
+  source->fill_test(0, 400, batch);
+  ASSERT_EQ(batch.values.size(), 400u * 28 * 28);
+  ASSERT_EQ(batch.targets.size(), 400u * 28 * 28);
+  std::array<double, 4> shares{};
+  for (const std::int64_t target : batch.targets) {
+    shares[static_cast<std::size_t>(target)] += 1.0 / static_cast<double>(batch.targets.size());
+  }
+  EXPECT_GT(shares[0], 0.5);  // background
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_GT(shares[i], 0.03) << i;
 }
 
 TEST(Source, WordsOfWikitextAreCountedAsUsual) {
@@ -96,7 +118,7 @@ TEST(Source, AnUnknownNameListsAllAndSuggestsTheNearest) {
             "'fashion-mnist'?");
   EXPECT_EQ(message_of<Error>([] { open_source("some/file", {}); }),
             "there is no data called 'some/file', and no file or directory either; known names are "
-            "fashion-mnist, mnist, cifar10, generated, generated-text");
+            "fashion-mnist, mnist, cifar10, generated, generated-text, generated-segments");
 }
 
 TEST(Source, AContextOfNothingIsRefused) {

@@ -98,7 +98,8 @@ void check_long_enough(const Tokens& tokens, const char* part, const std::string
   if (samples_of(tokens, context) > 0) return;
   throw Error(name + ": its " + part + " part has " + std::to_string(tokens.size()) +
               " tokens, and a sample of " + std::to_string(context) + " takes " +
-              std::to_string(context + 1) + ": choose a shorter context");
+              std::to_string(context + 1) +
+              ": choose a shorter context (--context), or a longer text");
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ TEST(TextSource, ChecksumIsOfTheTextAndTheOptions) {
 TEST(TextSource, TextShorterThanASampleIsRefused) {
   EXPECT_EQ(message_of<Error>([] { some_source(true, 13); }),
             "some: its test part has 13 tokens, and a sample of 13 takes 14: choose a shorter "
-            "context");
+            "context (--context), or a longer text");
   EXPECT_NE(message_of<Error>([] { some_source(true, 30); }).find("training part has 30"),
             std::string::npos);
 }

@@ -1,5 +1,4 @@
-"""Trains a small network with accelerate, by a method of gradwire. The lines that gradwire takes are
-marked.
+"""Trains a small network with accelerate and a method of gradwire. The lines that use gradwire are marked.
 
     pip install accelerate
     torchrun --nproc-per-node 2 examples/accelerate_ddp.py --method 'ef(topk(1%) | natural)'

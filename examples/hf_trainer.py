@@ -1,5 +1,5 @@
-"""Trains a small GPT-2 with Hugging Face's Trainer, by a method of gradwire. The lines that gradwire
-takes are marked.
+"""Trains a small GPT-2 with Hugging Face's Trainer and a method of gradwire. The lines that use
+gradwire are marked.
 
     pip install transformers accelerate
     torchrun --nproc-per-node 2 examples/hf_trainer.py --method 'natural | entropy'

@@ -1,5 +1,5 @@
-"""Trains a small network with Lightning's Trainer on two processes of this machine, by a method of
-gradwire. The lines that gradwire takes are marked.
+"""Trains a small network with Lightning's Trainer on two processes of this machine, with a method of
+gradwire. The lines that use gradwire are marked.
 
     pip install lightning tensorboard
     python examples/lightning_ddp.py --method 'ef(topk(1%) | natural)'

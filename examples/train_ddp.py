@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Trains a small network on Fashion-MNIST with DistributedDataParallel, by a method of gradwire.
+"""Trains a small network on Fashion-MNIST with DistributedDataParallel and a method of gradwire.
 
     python3 examples/train_ddp.py --workers 4 --method 'ef(topk(1%) | natural)'
     python3 examples/train_ddp.py --workers 4 --method plain
     torchrun --nproc-per-node 4 --max-restarts 3 examples/train_ddp.py --state DIR
 
 It starts its workers itself, on this machine. Where RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT
-are set, as torchrun and most schedulers do, it is one of them. The lines that gradwire takes are
+are set, as torchrun and most schedulers do, it is one of them. The lines that use gradwire are
 marked; a program of your own needs no more. After a failure it resumes from its last state: with
 --resume, and by itself where torchrun restarts it.
 

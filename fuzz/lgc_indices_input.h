@@ -1,5 +1,5 @@
-// What the fuzz target lgc_indices reads: messages of two layers, with values by these codecs. The
-// first byte chooses.
+// What the fuzz target lgc_indices reads: messages of three layers, with values by these codecs.
+// The first byte chooses.
 #pragma once
 
 #include <array>
@@ -14,10 +14,12 @@ namespace gradwire::fuzz {
 
 inline constexpr double kIndexShare = 0.05;
 inline constexpr std::array kIndexCodecs = {"sign", "natural | entropy"};
-inline const std::vector<LayerShape> kIndexLayers = {{.rows = 20, .columns = 15},
-                                                     {.rows = 10, .columns = 100}};
+inline const std::vector<LayerShape> kIndexLayers = {
+    {.rows = 20, .columns = 15},
+    {.rows = 10, .columns = 100},
+    {.rows = 8, .columns = 72, .kernel = 9, .width = 3}};
 inline constexpr std::size_t kIndexFirst = 300;
-inline constexpr std::size_t kIndexElements = 1300;
+inline constexpr std::size_t kIndexElements = 1300 + 576;
 
 // A message reader that has recorded a few messages, as one is in the midst of training.
 inline IndexMessage experienced_message(std::size_t codec) {

@@ -1,5 +1,6 @@
 // The input of the parcel's fuzz target: a choice of two bytes for the number of pieces, then the
-// parcel.
+// parcel. That of the counted parcel's: the same, then two bytes for the number of ranks, then the
+// parcel with the counted ranks behind it.
 #pragma once
 
 #include <cstddef>
@@ -8,5 +9,7 @@
 namespace gradwire::fuzz {
 
 inline constexpr std::size_t kPieceCountBytes = sizeof(std::uint16_t);
+
+inline constexpr std::size_t kRankCountBytes = sizeof(std::uint16_t);
 
 }  // namespace gradwire::fuzz

@@ -25,6 +25,7 @@
 #include "fuzz/tcp_hello_input.h"
 #include "gradwire/codec/codec.h"
 #include "gradwire/codec/segments.h"
+#include "gradwire/collective/counted_ranks.h"
 #include "gradwire/collective/parcel.h"
 #include "gradwire/core/bytes.h"
 #include "gradwire/elastic/test_support.h"
@@ -286,6 +287,24 @@ void write_parcel_seeds(const std::filesystem::path& root) {
   seeds.write(parcel_input(-1, {bytes_of(gaussian(3))}));  // refused
 }
 
+void write_counted_parcel_seeds(const std::filesystem::path& root) {
+  SeedWriter seeds(root, "counted_parcel");
+  const Bytes parcel = parcel_input(3, {bytes_of(gaussian(5)), {}, bytes_of(gaussian(2))});
+  for (const std::size_t ranks : {1u, 4u, 8u, 9u, 100u}) {
+    for (const std::size_t every : {1u, 3u, 200u}) {  // 200: the first one only
+      CountedRanks counted(ranks);
+      for (std::size_t rank = 0; rank < ranks; rank += every) counted.add(rank);
+      Bytes input(kPieceCountBytes + kRankCountBytes);
+      std::copy_n(parcel.begin(), kPieceCountBytes, input.begin());
+      store_le(input, kPieceCountBytes, static_cast<std::uint16_t>(ranks));
+      input.insert(input.end(), parcel.begin() + kPieceCountBytes, parcel.end());
+      input.resize(input.size() + CountedRanks::bytes(ranks));
+      counted.write(std::span(input).last(CountedRanks::bytes(ranks)));
+      seeds.write(input);
+    }
+  }
+}
+
 void write_lgc_indices_seeds(const std::filesystem::path& root) {
   SeedWriter seeds(root, "lgc_indices");
   for (std::size_t i = 0; i < kIndexCodecs.size(); ++i) {
@@ -489,6 +508,7 @@ void write_all_seeds(const std::filesystem::path& root) {
   write_round_trip_seeds(root);
   write_frame_seeds(root);
   write_parcel_seeds(root);
+  write_counted_parcel_seeds(root);
   write_lgc_indices_seeds(root);
   write_gw_seeds(root);
   write_npy_seeds(root);

@@ -60,7 +60,7 @@ class Agent {
     wait_for_others(kTimeAfterTerm);
     for (LineRelay& relay : relays_) relay.finish();
     if (const auto& failure = workers_.failure()) {
-      if (failure->exit_code != kLostPeer) {
+      if (failure->exit_code != kLostPeer && failure->exit_code != kReported) {
         fmt::print(stderr, "[{}] gradwire: {}\n", job_.host, failure->text);
       }
       return failure->exit_code;

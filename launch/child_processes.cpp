@@ -189,6 +189,7 @@ ChildFailure judge_worker(const std::string& name, int status) {
             kSignalBase + signal, 3};
   }
   const int code = WEXITSTATUS(status);
+  if (code == kReported) return {"", code, 2};
   if (code == kLostPeer) return {name + " lost a peer, which its message names", code, 1};
   return {fmt::format("{} ended with exit code {}", name, code), code, 2};
 }

@@ -30,6 +30,7 @@ constexpr auto kStopLooks = 200ms;
 constexpr auto kTimeToEnd = 25s;  // for agents whose stdin has ended
 constexpr auto kAnswerTimeMax = 30s;
 constexpr int kSshFailed = 255;
+constexpr int kNoDirectory = 66;
 
 // In single quotes, for the shell of a host.
 std::string in_quotes(std::string_view text) {
@@ -45,7 +46,7 @@ std::string program_of(const HostsOptions& options) {
 
 // ssh's words: it asks nothing, and notices within 15 s that a host is gone.
 ChildStart ssh_to(const std::string& host, const HostsOptions& options,
-                  const std::string& arguments) {
+                  const std::string& command_there) {
   std::istringstream words(options.ssh);
   std::string command;
   words >> command;
@@ -61,8 +62,12 @@ ChildStart ssh_to(const std::string& host, const HostsOptions& options,
     child.arguments.push_back(std::move(word));
   }
   child.arguments.push_back(host);
-  child.arguments.push_back("exec " + in_quotes(program_of(options)) + ' ' + arguments);
+  child.arguments.push_back(command_there);
   return child;
+}
+
+std::string directory_of(const HostsOptions& options) {
+  return options.directory.empty() ? std::filesystem::current_path().string() : options.directory;
 }
 
 std::string host_name(const std::string& host) { return host.substr(host.find('@') + 1); }
@@ -96,8 +101,10 @@ ChildFailure judge_host(const std::string& host, int status) {
               1, 3};
     case kLostPeer:
       return {fmt::format("{} lost a peer, which its message names", host), 1, 1};
+    case kReported:
+      return {"", code, 2};
     default:
-      return {fmt::format("{}: its workers ended with exit code {}", host, code), code,
+      return {fmt::format("{} ended with exit code {}; its message is above", host, code), code,
               code > 128 ? 3 : 2};
   }
 }
@@ -105,8 +112,7 @@ ChildFailure judge_host(const std::string& host, int status) {
 RemoteJob job_for(const HostsOptions& options, std::size_t index, std::uint64_t run_key) {
   return {.version = GRADWIRE_VERSION,
           .host = options.hosts[index],
-          .directory = options.directory.empty() ? std::filesystem::current_path().string()
-                                                 : options.directory,
+          .directory = directory_of(options),
           .place = {.rank = index * options.ranks_per_host,
                     .size = options.hosts.size() * options.ranks_per_host,
                     .host_workers = options.ranks_per_host,
@@ -168,6 +174,8 @@ std::vector<std::string> parse_hosts(std::string_view list) {
   }
 }
 
+void check_hosts(const HostsOptions& options) { master_of(options); }
+
 void run_on_hosts(const HostsOptions& options) {
   const NoPipeSignal no_pipe_signal;
   const std::uint64_t run_key = make_run_key();
@@ -176,7 +184,8 @@ void run_on_hosts(const HostsOptions& options) {
   for (std::size_t i = 0; i < options.hosts.size(); ++i) {
     const RemoteJob job = job_for(options, i, run_key);
     Pipe pipe = make_pipe();
-    ChildStart ssh = ssh_to(options.hosts[i], options, "agent");
+    ChildStart ssh = ssh_to(options.hosts[i], options,
+                            fmt::format("exec {} agent", in_quotes(program_of(options))));
     ssh.in = pipe.read.number();
     agents.start(ssh);
     write_text(pipe.write.number(), write_job(job));
@@ -199,17 +208,21 @@ std::vector<HostAnswer> ask_hosts(const HostsOptions& options) {
   std::vector<HostAnswer> answers(options.hosts.size());
   std::vector<std::string> texts(options.hosts.size());
   std::vector<FileDescriptor> sources;
+  const std::string question =
+      fmt::format("cd {} 2>/dev/null || exit {}; exec {} --version </dev/null",
+                  in_quotes(directory_of(options)), kNoDirectory, in_quotes(program_of(options)));
   const Clock::time_point start = Clock::now();
   ChildProcesses children([&](const std::string& host, int status) {
     const auto answer = std::ranges::find(answers, host, &HostAnswer::host);
     answer->is_reached = WIFEXITED(status) && WEXITSTATUS(status) != kSshFailed;
+    answer->has_directory = !WIFEXITED(status) || WEXITSTATUS(status) != kNoDirectory;
     return ChildFailure{host, 1, 0};
   });
   for (std::size_t i = 0; i < options.hosts.size(); ++i) {
     answers[i].host = options.hosts[i];
     answers[i].is_reached = true;
     Pipe pipe = make_pipe();
-    ChildStart ssh = ssh_to(options.hosts[i], options, "--version </dev/null");
+    ChildStart ssh = ssh_to(options.hosts[i], options, question);
     ssh.out = ssh.err = pipe.write.number();
     children.start(ssh);
     sources.push_back(std::move(pipe.read));

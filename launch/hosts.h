@@ -32,17 +32,21 @@ struct HostsOptions {
 // "a,b" as a list. Throws UsageError for an empty name and for a host that is named twice.
 std::vector<std::string> parse_hosts(std::string_view list);
 
+// Throws UsageError for options that cannot work.
+void check_hosts(const HostsOptions& options);
+
 // Returns when all workers have succeeded. Throws UsageError for options that cannot work,
 // WorkerFailed with the exit code of the first cause, and Stopped. Call it on the main thread.
 void run_on_hosts(const HostsOptions& options);
 
-// The answer of a host to `gradwire --version`, asked over ssh.
+// The answer of a host to `gradwire --version` in the working directory, asked over ssh.
 struct HostAnswer {
   std::string host;
   bool is_reached = false;  // by ssh
-  std::string version;      // empty: there is no such program
-  std::string problem;      // what ssh or the shell said, its last line
-  double seconds = 0;       // until the answer
+  bool has_directory = true;
+  std::string version;  // empty: there is no such program
+  std::string problem;  // what ssh or the shell said, its last line
+  double seconds = 0;   // until the answer
 };
 std::vector<HostAnswer> ask_hosts(const HostsOptions& options);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "gradwire/core/usage_error.h"
+#include "gradwire/transport/secret.h"
 
 namespace gradwire::launch {
 namespace {
@@ -45,6 +46,10 @@ void check_hosts(const WorkerOptions& options, const Placement& placement) {
 void check_encryption(const WorkerOptions& options, const Placement& placement) {
   const SecurityOptions security = find_security(options, process_environment);
   check_security(security);
+  // A file that cannot be used is refused once, before every worker refuses it.
+  if (placement.role == Role::starter && !security.secret_file.empty()) {
+    read_secret_file(security.secret_file);
+  }
   if (!security.is_encrypted() || placement.transport->workers != WorkerKind::mpi_ranks) return;
   throw UsageError(fmt::format(
       "a secret or certificates are for --transport {}: MPI does not encrypt what ranks send",

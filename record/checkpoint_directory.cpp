@@ -60,7 +60,7 @@ std::filesystem::path begin_checkpoint(const std::filesystem::path& directory, s
   const auto path = directory / (std::string(kPrefix) + std::to_string(step));
   std::error_code failure;
   std::filesystem::create_directories(path, failure);
-  if (failure) fail_file(path, "cannot be made: " + failure.message());
+  if (failure) fail_file(path, "cannot be created: " + failure.message());
   return path;
 }
 

@@ -86,7 +86,7 @@ std::string file_name() {
 EventFile::EventFile(const std::filesystem::path& directory, std::uint64_t first_step) {
   std::error_code failure;
   std::filesystem::create_directories(directory, failure);
-  if (failure) fail_file(directory, "cannot be made: " + failure.message());
+  if (failure) fail_file(directory, "cannot be created: " + failure.message());
   path_ = directory / file_name();
   file_.open(path_, std::ios::binary | std::ios::trunc);
   if (!file_) fail_errno(path_, "cannot be written");

@@ -11,6 +11,8 @@ struct Metrics {
   std::optional<double> gap = {};   // loss minus the optimal loss
   std::optional<double> test_loss = {};
   std::optional<double> accuracy = {};  // on the test set, from 0 to 1
+  std::optional<double> mean_iou = {};  // of segments: the mean over classes of the pixels that
+                                        // are right, over those that have or are said to have one
 
   bool operator==(const Metrics&) const = default;
 };

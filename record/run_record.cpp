@@ -32,6 +32,7 @@ Json to_json(const Metrics& metrics) {
   if (metrics.gap) json["gap"] = *metrics.gap;
   if (metrics.test_loss) json["test_loss"] = *metrics.test_loss;
   if (metrics.accuracy) json["accuracy"] = *metrics.accuracy;
+  if (metrics.mean_iou) json["mean_iou"] = *metrics.mean_iou;
   return json;
 }
 
@@ -39,7 +40,8 @@ Metrics metrics_from(const Json& json) {
   return {.loss = optional_number(json, "loss"),
           .gap = optional_number(json, "gap"),
           .test_loss = optional_number(json, "test_loss"),
-          .accuracy = optional_number(json, "accuracy")};
+          .accuracy = optional_number(json, "accuracy"),
+          .mean_iou = optional_number(json, "mean_iou")};
 }
 
 Json to_json(const RunRecord& record) {
@@ -66,6 +68,7 @@ Json to_json(const RunRecord& record) {
     if (kind->is_list) json[kind->run_name] = Json::array();
   }
   json.update(record.notes);
+  if (!record.late.empty()) json["late"] = record.late;
   if (!record.views.empty()) json["views"] = record.views;
   json["configuration"] = record.configuration;
   json["version"] = record.version;
@@ -86,6 +89,8 @@ RunRecord run_from_json(const Json& json) {
                       .bytes_received = field<std::uint64_t>(json, "bytes_down_per_worker")},
           .uploads = field<std::uint64_t>(json, "uploads"),
           .uploads_skipped = field<std::uint64_t>(json, "uploads_skipped"),
+          .late = json.contains("late") ? field<std::vector<std::uint64_t>>(json, "late")
+                                        : std::vector<std::uint64_t>(),
           .poisoned = field<std::uint64_t>(json, "poisoned"),
           .model_hash = field<std::string>(json, "model_hash"),
           .phases = phases_from(field<Json>(json, "seconds")),

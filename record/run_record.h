@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "gradwire/core/telemetry.h"
 #include "record/json_file.h"
@@ -33,6 +34,9 @@ struct RunRecord {
   Traffic traffic = {};       // of all steps; the mean over the workers
   std::uint64_t uploads = 0;  // of all workers together
   std::uint64_t uploads_skipped = 0;
+  // Steps in which each rank came too late to be counted, by rank; empty, and not written, if none
+  // did.
+  std::vector<std::uint64_t> late = {};
   std::uint64_t poisoned = 0;  // steps with a NaN or an infinity; they do not change the model
   std::string model_hash;
   Phases phases = {};  // of all steps, on rank 0

@@ -1,5 +1,6 @@
 #include "record/step_log.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -103,6 +104,7 @@ void note_report(const MethodReport& report, StepRecord& step) {
   step.traffic = report.traffic;
   step.uploads = report.uploads;
   step.uploads_skipped = report.uploads_skipped;
+  step.late = report.late;
   step.phases += report.phases;
   if (report.note) step.note = *report.note;
 }
@@ -115,12 +117,20 @@ NoteTotals totals_of(const NoteKind& kind, std::span<const StepRecord> steps) {
   return totals;
 }
 
+void add_late(const StepRecord& step, RunRecord& record) {
+  for (const std::size_t rank : step.late) {
+    if (record.late.size() <= rank) record.late.resize(std::max(rank + 1, record.workers));
+    ++record.late[rank];
+  }
+}
+
 void add_totals(std::span<const StepRecord> steps, RunRecord& record) {
   for (const StepRecord& step : steps) {
     record.traffic += step.traffic;
     record.uploads += step.uploads;
     record.uploads_skipped += step.uploads_skipped;
     record.poisoned += step.poisoned ? 1 : 0;
+    add_late(step, record);
     record.phases += step.phases;
     record.seconds += step.seconds;
     if (!step.note) continue;

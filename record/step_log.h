@@ -63,6 +63,9 @@ void note_report(const MethodReport& report, StepRecord& step);
 // The totals of the notes of a kind in these steps.
 NoteTotals totals_of(const NoteKind& kind, std::span<const StepRecord> steps);
 
+// Counts the late ranks of a step in the record of its run.
+void add_late(const StepRecord& step, RunRecord& record);
+
 // Adds the totals of the steps to the record of their run.
 void add_totals(std::span<const StepRecord> steps, RunRecord& record);
 

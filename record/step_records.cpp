@@ -18,6 +18,7 @@ namespace {
 constexpr double kMsPerSecond = 1e3;
 constexpr const char* kAttendance = "attendance";
 constexpr const char* kShares = "shares";
+constexpr const char* kLate = "late";
 
 std::string to_line(const StepRecord& step) {
   Json json = {{"step", step.step},
@@ -38,8 +39,10 @@ std::string to_line(const StepRecord& step) {
   if (step.metrics.gap) json["gap"] = *step.metrics.gap;
   if (step.metrics.test_loss) json["test_loss"] = *step.metrics.test_loss;
   if (step.metrics.accuracy) json["accuracy"] = *step.metrics.accuracy;
+  if (step.metrics.mean_iou) json["mean_iou"] = *step.metrics.mean_iou;
   if (step.note) json[step.note->kind->step_name] = to_json(*step.note);
   if (step.shares) json[kShares] = *step.shares;
+  if (!step.late.empty()) json[kLate] = step.late;
   if (step.attendance) json[kAttendance] = to_json(*step.attendance);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
@@ -58,7 +61,8 @@ StepRecord from_json(const Json& json, std::span<const NoteKind* const> kinds) {
           .metrics = {.loss = known_number(json, "loss"),
                       .gap = known_number(json, "gap"),
                       .test_loss = known_number(json, "test_loss"),
-                      .accuracy = known_number(json, "accuracy")},
+                      .accuracy = known_number(json, "accuracy"),
+                      .mean_iou = known_number(json, "mean_iou")},
           .learning_rate = field<double>(json, "learning_rate"),
           .traffic = {.message_bytes = field<std::uint64_t>(json, "message_bytes"),
                       .bytes_sent = field<std::uint64_t>(json, "bytes_up"),
@@ -77,7 +81,9 @@ StepRecord from_json(const Json& json, std::span<const NoteKind* const> kinds) {
                             : std::nullopt,
           .shares = json.contains(kShares)
                         ? std::optional(field<std::vector<std::uint32_t>>(json, kShares))
-                        : std::nullopt};
+                        : std::nullopt,
+          .late = json.contains(kLate) ? field<std::vector<std::size_t>>(json, kLate)
+                                       : std::vector<std::size_t>()};
 }
 
 // `expected` is the step of the line; nothing if it may be any.

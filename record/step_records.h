@@ -36,6 +36,8 @@ struct StepRecord {
   std::optional<Attendance> attendance = {};  // of elastic runs
   // Balanced runs: the samples of each worker in a step, at the first step with these.
   std::optional<std::vector<std::uint32_t>> shares = {};
+  // With --grace: the ranks that came too late to be counted; written only if there are any.
+  std::vector<std::size_t> late = {};
 
   bool operator==(const StepRecord&) const = default;
 };

@@ -9,19 +9,20 @@ namespace gradwire::record {
 namespace {
 
 StepRecord example(std::uint64_t step) {
-  return {.step = step,
-          .metrics = step % 2 == 0 ? Metrics{.loss = 0.5, .gap = 1e-3} : Metrics{},
-          .learning_rate = 0.1,
-          .traffic = {.message_bytes = 90, .bytes_sent = 100 + step, .bytes_received = 200},
-          .uploads = 4,
-          .uploads_skipped = 1,
-          .poisoned = step == 3,
-          .phases = {.compute_seconds = 0.5,
-                     .encode_seconds = 0.25,
-                     .exchange_seconds = 0.125,
-                     .decode_seconds = 1},
-          .shares =
-              step == 4 ? std::optional(std::vector<std::uint32_t>{20, 20, 20, 4}) : std::nullopt};
+  return {
+      .step = step,
+      .metrics = step % 2 == 0 ? Metrics{.loss = 0.5, .gap = 1e-3} : Metrics{},
+      .learning_rate = 0.1,
+      .traffic = {.message_bytes = 90, .bytes_sent = 100 + step, .bytes_received = 200},
+      .uploads = 4,
+      .uploads_skipped = 1,
+      .poisoned = step == 3,
+      .phases = {.compute_seconds = 0.5,
+                 .encode_seconds = 0.25,
+                 .exchange_seconds = 0.125,
+                 .decode_seconds = 1},
+      .shares = step == 4 ? std::optional(std::vector<std::uint32_t>{20, 20, 20, 4}) : std::nullopt,
+      .late = step == 2 ? std::vector<std::size_t>{1, 3} : std::vector<std::size_t>()};
 }
 
 std::vector<StepRecord> examples(std::uint64_t count) {

@@ -17,6 +17,7 @@ std::vector<Scalar> scalars_of(const StepRecord& step, double ring_bytes) {
   add_known("train/gap", step.metrics.gap);
   add_known("test/loss", step.metrics.test_loss);
   add_known("test/accuracy", step.metrics.accuracy);
+  add_known("test/mean_iou", step.metrics.mean_iou);
   scalars.push_back({"train/learning_rate", step.learning_rate});
   const auto sent = static_cast<double>(step.traffic.bytes_sent);
   scalars.push_back({"gradwire/bytes_per_step", sent});

@@ -28,6 +28,14 @@ std::optional<double> share_skipped(const RunRecord& run) {
   return static_cast<double>(run.uploads_skipped) / static_cast<double>(all);
 }
 
+// Of the messages of all workers. Nothing if no rank was late.
+std::optional<double> share_late(const RunRecord& run) {
+  if (run.late.empty() || run.workers == 0 || run.steps == 0) return std::nullopt;
+  std::uint64_t late = 0;
+  for (const std::uint64_t steps : run.late) late += steps;
+  return static_cast<double>(late) / static_cast<double>(run.workers * run.steps);
+}
+
 // All columns of the runs.
 class Rules {
  public:
@@ -197,6 +205,8 @@ class Rules {
              megabytes(&Traffic::bytes_received)},
             {{group, "Skipped", "Uploads that were left out, as a share", Look::share},
              [this](std::size_t run) { return share_skipped(record(run)); }},
+            {{group, "Late", "Messages that came too late to be counted, as a share", Look::share},
+             [this](std::size_t run) { return share_late(record(run)); }},
             {{group, "Poisoned", "Steps that met a NaN or an infinity and changed nothing",
               Look::count, Better::lower},
              [this](std::size_t run) { return static_cast<double>(record(run).poisoned); }}};

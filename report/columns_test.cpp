@@ -78,6 +78,16 @@ TEST(Columns, SkippedUploadsAreAShareOfAllThatCouldHaveBeen) {
   EXPECT_EQ(*named(columns, "Skipped").values[1], 0.25);
 }
 
+TEST(Columns, LateMessagesAreAShareOfAll) {
+  Runs runs = {run_of(0.9, 1), run_of(0.8, 1)};
+  runs[1].record.workers = 4;
+  runs[1].record.steps = 100;
+  runs[1].record.late = {0, 20, 0, 80};
+  const std::vector<Column> columns = columns_of(runs);
+  EXPECT_EQ(named(columns, "Late").values[0], std::nullopt);
+  EXPECT_EQ(*named(columns, "Late").values[1], 0.25);
+}
+
 TEST(Columns, ValueThatIsNoNumberIsNone) {
   Runs runs = {run_of(std::nan(""), 1), run_of(0.8, 1)};
   runs[0].record.final.loss = INFINITY;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "record/step_log.h"
+
 namespace gradwire::report {
 namespace {
 
@@ -53,6 +55,7 @@ void CondensedRun::add(const StepRecord& step) {
   totals_.uploads += step.uploads;
   totals_.uploads_skipped += step.uploads_skipped;
   totals_.poisoned += step.poisoned ? 1 : 0;
+  record::add_late(step, totals_);
   totals_.phases += step.phases;
   totals_.seconds += step.seconds;
   take_latest(step.metrics, totals_.final);
@@ -60,6 +63,7 @@ void CondensedRun::add(const StepRecord& step) {
   Group group{.sums = step};
   group.sums.note.reset();
   group.sums.attendance.reset();
+  group.sums.late.clear();
   if (step.metrics.loss) {
     group.losses = 1;
     group.loss_sum = *step.metrics.loss;

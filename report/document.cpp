@@ -50,14 +50,22 @@ const char* name(Better better) {
   return "neither";
 }
 
-Json to_json(const Column& column) {
+// The best values are marked where all runs have finished: before that, the least bytes are those
+// of the run that has come the least far.
+Json to_json(const Column& column, bool marks_best) {
   Json values = Json::array();
   for (const auto& value : column.values) values.push_back(rounded(value));
   Json spreads = Json::array();
   for (const auto& spread : column.spreads) spreads.push_back(rounded(spread));
-  return {{"group", column.group},         {"name", column.name},  {"hint", column.hint},
-          {"look", name(column.look)},     {"key", column.is_key}, {"values", values},
-          {"better", name(column.better)}, {"spreads", spreads},   {"best", best_of(column)}};
+  return {{"group", column.group},
+          {"name", column.name},
+          {"hint", column.hint},
+          {"look", name(column.look)},
+          {"key", column.is_key},
+          {"values", values},
+          {"better", name(column.better)},
+          {"spreads", spreads},
+          {"best", marks_best ? best_of(column) : std::vector<std::size_t>()}};
 }
 
 struct ChartKind {
@@ -210,8 +218,11 @@ Json make_document(std::span<const Run> runs) {
   for (const Fact& fact : facts_of(runs)) {
     document["facts"].push_back({{"name", fact.name}, {"value", fact.value}});
   }
-  for (const Column& column : columns_of(runs, rows))
-    document["columns"].push_back(to_json(column));
+  const bool are_finished =
+      std::ranges::all_of(runs, [](const Run& run) { return run.record.is_finished; });
+  for (const Column& column : columns_of(runs, rows)) {
+    document["columns"].push_back(to_json(column, are_finished));
+  }
   for (const Axis& axis : useful) {
     document["axes"].push_back({{"name", axis.name}, {"label", axis.label}, {"log", axis.log}});
   }

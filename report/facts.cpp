@@ -63,6 +63,17 @@ std::string links_text(const record::RunRecord& run) {
   return text;
 }
 
+// "rank 3 in 120 steps": the ranks that came too late to be counted.
+std::string late_text(const record::RunRecord& run) {
+  std::string text;
+  for (std::size_t rank = 0; rank < run.late.size(); ++rank) {
+    if (run.late[rank] == 0) continue;
+    text += (text.empty() ? "rank " : ", rank ") + std::to_string(rank) + " in " +
+            thousands(run.late[rank]) + " steps";
+  }
+  return text;
+}
+
 std::string machine_text(const record::RunRecord& run) {
   std::string text = text_member(run.machine, "system");
   const std::string cpus = to_text(member(run.machine, "cpus"));
@@ -97,6 +108,8 @@ std::vector<Fact> facts_of(std::span<const Run> runs) {
       {"Topology", configured(runs, "topology")},
       {"Transport", configured(runs, "transport")},
       {"Links", of_all(runs, links_text)},
+      {"Grace", configured(runs, "grace")},
+      {"Late", of_all(runs, late_text)},
       {"Seed", configured(runs, "seed")},
       {"Version", of_all(runs, [](const record::RunRecord& run) { return run.version; })},
       {"Compiler",

@@ -75,6 +75,21 @@ TEST(Page, NameThatLooksLikeAPlaceIsATextToo) {
   EXPECT_EQ(document_in(page)["runs"][0], "@GRADWIRE_DOCUMENT@");
 }
 
+TEST(Page, BestValuesAreMarkedOnceAllRunsHaveFinished) {
+  Runs runs{run_named("few"), run_named("many")};
+  runs[0].record.traffic.bytes_sent = 1'000'000;
+  runs[1].record.traffic.bytes_sent = 9'000'000;
+  const auto marks = [&] {
+    const Json document = make_document(runs);
+    std::size_t count = 0;
+    for (const Json& column : document["columns"]) count += column["best"].size();
+    return count;
+  };
+  EXPECT_GT(marks(), 0u);
+  runs[0].record.is_finished = false;
+  EXPECT_EQ(marks(), 0u);
+}
+
 TEST(Page, IsWrittenAsOneFile) {
   const TestDirectory directory;
   write_page(directory / "report.html", {});

@@ -3,17 +3,35 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "console/table.h"
+#include "gradwire/core/error.h"
 
 namespace gradwire::reproduce {
 namespace {
 
 using record::Json;
 
+constexpr std::array kExtents = {std::pair{Extent::whole, "whole"}, std::pair{Extent::part, "part"},
+                                 std::pair{Extent::nothing, "nothing"}};
+
+std::string name_of(Extent extent) {
+  return std::ranges::find(kExtents, extent, [](const auto& one) { return one.first; })->second;
+}
+
+Extent extent_from(const std::string& name) {
+  for (const auto& [extent, its_name] : kExtents) {
+    if (name == its_name) return extent;
+  }
+  throw Error("there is no extent '" + name + "'");
+}
+
 Json to_json(const ClaimRow& row) {
-  return {{"what", row.what},   {"published", row.published}, {"measured", row.measured},
-          {"holds", row.holds}, {"is_timing", row.is_timing}, {"reason", row.reason}};
+  return {{"what", row.what},         {"published", row.published},   {"measured", row.measured},
+          {"holds", row.holds},       {"is_timing", row.is_timing},   {"reason", row.reason},
+          {"headline", row.headline}, {"extent", name_of(row.extent)}};
 }
 
 Json to_json(const ClaimTable& table) {
@@ -49,7 +67,9 @@ ClaimRow row_from(const Json& document) {
           .measured = document.at("measured"),
           .holds = document.at("holds"),
           .is_timing = document.at("is_timing"),
-          .reason = document.at("reason")};
+          .reason = document.at("reason"),
+          .headline = document.value("headline", ""),
+          .extent = extent_from(document.value("extent", "whole"))};
 }
 
 // A value that was not finite was written as null, and no curve goes through it.
@@ -121,9 +141,7 @@ std::string rows_text(const Claim& claim) {
                         {"measured", console::Table::Align::left},
                         {"", console::Table::Align::left}});
   for (const ClaimRow& row : claim.rows) {
-    add_wrapped(table,
-                {row.what, row.published, row.measured, row.holds ? "holds" : "does not hold"},
-                kCellColumns);
+    add_wrapped(table, {row.what, row.published, row.measured, verdict_of(row)}, kCellColumns);
   }
   return table.text();
 }
@@ -133,7 +151,7 @@ std::string remarks_text(const Claim& claim) {
   for (const ClaimRow& row : claim.rows) {
     if (row.reason.empty()) continue;
     const std::string remark = fmt::format(
-        "{}{}: {}", row.what, row.holds ? "" : " does not hold, probably because", row.reason);
+        "{}{}: {}", row.what, fails(row) ? " does not hold, probably because" : "", row.reason);
     for (const std::string& line : wrapped(remark, 98)) text += line + '\n';
   }
   return text.empty() ? text : '\n' + text;
@@ -152,10 +170,19 @@ std::string table_text(const ClaimTable& table) {
 
 }  // namespace
 
+std::string verdict_of(const ClaimRow& row) {
+  if (row.extent == Extent::part) return "partial";
+  if (row.extent == Extent::nothing) return "not measured";
+  return row.holds ? "holds" : "does not hold";
+}
+
+bool fails(const ClaimRow& row) { return row.extent == Extent::whole && !row.holds; }
+
 Json to_json(const Claim& claim) {
   return {{"claim", claim.name},
           {"title", claim.title},
           {"setting", claim.setting},
+          {"missing", claim.missing},
           {"rows", list_of(claim.rows)},
           {"tables", list_of(claim.tables)},
           {"pictures", list_of(claim.pictures)}};
@@ -167,7 +194,8 @@ Claim claim_from(const Json& document) {
               .rows = {},
               .tables = {},
               .pictures = {},
-              .setting = document.at("setting")};
+              .setting = document.at("setting"),
+              .missing = document.value("missing", "")};
   for (const Json& row : document.at("rows")) claim.rows.push_back(row_from(row));
   for (const Json& table : document.at("tables")) {
     claim.tables.push_back(
@@ -182,6 +210,7 @@ Claim claim_from(const Json& document) {
 std::string claim_text(const Claim& claim) {
   std::string text = fmt::format("{}: {}\n", claim.name, claim.title);
   for (const std::string& line : wrapped(claim.setting, 98)) text += line + '\n';
+  if (!claim.missing.empty()) text += fmt::format("Partial: {} are missing.\n", claim.missing);
   text += '\n' + rows_text(claim) + remarks_text(claim);
   for (const ClaimTable& table : claim.tables) text += table_text(table);
   return text;

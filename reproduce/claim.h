@@ -9,13 +9,18 @@
 
 namespace gradwire::reproduce {
 
+// How much of what a verdict needs was measured, from the most to the least.
+enum class Extent { whole, part, nothing };
+
 struct ClaimRow {
-  std::string what;         // "second moment at most 9/8"
-  std::string published;    // as the publication has it, with the number
-  std::string measured;     // with the number
-  bool holds = false;       // computed from the measurements
-  bool is_timing = false;   // about time: the verdict may differ on another machine
-  std::string reason = {};  // the likely reason if it does not hold, or a remark
+  std::string what;           // "second moment at most 9/8"
+  std::string published;      // as the publication has it, with the number
+  std::string measured;       // with the number
+  bool holds = false;         // computed from the measurements
+  bool is_timing = false;     // about time: the verdict may differ on another machine
+  std::string reason = {};    // the likely reason if it does not hold, or a remark
+  std::string headline = {};  // short words for it in a summary; empty: it is not in there
+  Extent extent = Extent::whole;
 
   bool operator==(const ClaimRow&) const = default;
 };
@@ -50,16 +55,22 @@ struct ClaimTable {
 
 struct Claim {
   std::string name;
-  std::string title;
+  std::string title = {};  // see ClaimEntry
   std::vector<ClaimRow> rows;
   std::vector<ClaimTable> tables;
   std::vector<Picture> pictures;
   std::string setting = {};  // data, networks and workers of the measurement
+  std::string missing = {};  // what it was measured without; empty: nothing
 
   bool operator==(const Claim&) const = default;
 };
 
-// {"claim", "title", "setting", "rows", "tables", "pictures"}
+// "holds", "does not hold", "partial" or "not measured".
+std::string verdict_of(const ClaimRow& row);
+// It was measured as a whole, and does not hold.
+bool fails(const ClaimRow& row);
+
+// {"claim", "title", "setting", "missing", "rows", "tables", "pictures"}
 record::Json to_json(const Claim& claim);
 // Throws nlohmann's exceptions for a document that to_json did not make.
 Claim claim_from(const record::Json& document);

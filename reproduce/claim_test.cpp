@@ -43,8 +43,8 @@ std::vector<std::string> fields(const Json& object) {
 TEST(Claim, ComesBackFromItsJson) {
   const Claim claim = example();
   const Json document = to_json(claim);
-  EXPECT_EQ(fields(document),
-            (std::vector<std::string>{"claim", "title", "setting", "rows", "tables", "pictures"}));
+  EXPECT_EQ(fields(document), (std::vector<std::string>{"claim", "title", "setting", "missing",
+                                                        "rows", "tables", "pictures"}));
   EXPECT_EQ(document["rows"][1]["holds"], false);
   EXPECT_EQ(claim_from(Json::parse(document.dump())), claim);
 }
@@ -73,6 +73,19 @@ TEST(Claim, TextHasVerdictsReasonsAndTables) {
             "codec    bits\n"
             "-------  ----\n"
             "natural     9\n");
+}
+
+TEST(Claim, PartialRowsNeitherHoldNorFail) {
+  ClaimRow row{.what = "w", .published = "p", .measured = "m", .holds = true};
+  EXPECT_EQ(verdict_of(row), "holds");
+  row.extent = Extent::part;
+  EXPECT_EQ(verdict_of(row), "partial");
+  EXPECT_FALSE(fails(row));
+  row.extent = Extent::nothing;
+  EXPECT_EQ(verdict_of(row), "not measured");
+  Claim claim{.name = "n", .rows = {row}, .tables = {}, .pictures = {}, .missing = "8 of 9 runs"};
+  EXPECT_EQ(claim_from(Json::parse(to_json(claim).dump())), claim);
+  EXPECT_TRUE(contains(claim_text(claim), "Partial: 8 of 9 runs are missing.\n"));
 }
 
 TEST(Claim, LongCellsTakeSeveralLines) {

@@ -19,6 +19,7 @@ Claim reproduce_words(Workbench& bench);
 
 struct ClaimEntry {
   const char* name;
+  const char* title;
   Claim (*reproduce)(Workbench& bench);
   bool reads_data = false;  // in the workbench's data directory
   bool is_long = false;     // takes a day and more: "all" leaves it out

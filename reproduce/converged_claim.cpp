@@ -7,6 +7,7 @@
 
 #include "console/format.h"
 #include "gradwire/core/error.h"
+#include "launch/stop_request.h"
 #include "reproduce/claims.h"
 #include "reproduce/data_there.h"
 #include "reproduce/run_curves.h"
@@ -20,14 +21,17 @@ struct Contender {
   bool has_momentum = false;  // of its own: the optimiser has none then
 };
 
-constexpr std::array<Contender, 8> kContenders = {{{"none"},
-                                                   {"natural"},
-                                                   {"natural | entropy"},
-                                                   {"diana(natural, momentum=0.9)", true},
-                                                   {"ef(topk(1%) | natural)"},
-                                                   {"powersgd(rank=4)"},
-                                                   {"lgreco(topk)"},
-                                                   {"lgc(ring)"}}};
+// In the order in which they run.
+constexpr std::array<Contender, 9> kContenders = {
+    {{"none"},
+     {"ef(topk(1%) | natural)"},
+     {"local(topk(10%, chunk=4096) | twobit, every=10)"},
+     {"natural | entropy"},
+     {"powersgd(rank=4)"},
+     {"lgreco(topk)"},
+     {"lgc(ring)"},
+     {"diana(natural, momentum=0.9)", true},
+     {"natural"}}};
 constexpr std::size_t kNone = 0;
 
 constexpr double kAccuracyLeast = 0.88;  // of none
@@ -36,7 +40,7 @@ constexpr double kMomentum = 0.9;
 
 struct Setting {
   std::string data = "cifar10";
-  double epochs = 40;
+  double epochs = 20;
   std::uint64_t seeds = 2;
 };
 
@@ -68,23 +72,31 @@ session::TrainOptions options_of(const Setting& setting, const Contender& conten
 
 using Runs = std::array<std::vector<session::FinishedRun>, kContenders.size()>;
 
-ClaimRow none_row(const Runs& runs) {
+ClaimRow none_row(const Runs& runs, std::uint64_t seeds) {
   const double accuracy = mean_accuracy(runs[kNone]);
   return {.what = fmt::format("none: at least {}", percent(kAccuracyLeast)),
           .published = "91 to 92% after 160 epochs and more",
           .measured = percent(accuracy),
-          .holds = accuracy >= kAccuracyLeast};
+          .holds = accuracy >= kAccuracyLeast,
+          .headline = "resnet20 on CIFAR-10, trained to the end, without compression",
+          .extent = extent_of({runs[kNone].size()}, seeds)};
 }
 
-ClaimRow accuracy_row(const Runs& runs, std::size_t contender) {
+ClaimRow accuracy_row(const Runs& runs, std::size_t contender, std::uint64_t seeds) {
+  ClaimRow row{.what = fmt::format("{}: accuracy no more than {} points below none",
+                                   kContenders[contender].method, kPointsLost),
+               .published = "full accuracy",
+               .measured = "",
+               .headline = fmt::format("the same with {}", kContenders[contender].method),
+               .extent = extent_of({runs[contender].size()}, seeds)};
+  if (row.extent == Extent::nothing) return row;
   const Spread points = accuracy_points(runs[contender], runs[kNone]);
-  return {.what = fmt::format("{}: accuracy no more than {} points below none",
-                              kContenders[contender].method, kPointsLost),
-          .published = "full accuracy",
-          .measured = fmt::format("{} ({}), {} times fewer bytes", points_text(points),
-                                  percent(mean_accuracy(runs[contender])),
-                                  console::significant(mean_ratio(runs[contender]), 3)),
-          .holds = is_no_lower(points, kPointsLost)};
+  row.measured = fmt::format("{} ({}), {} times fewer bytes, {}", points_text(points),
+                             percent(mean_accuracy(runs[contender])),
+                             console::significant(mean_ratio(runs[contender]), 3),
+                             seeds_text(runs[contender]));
+  row.holds = is_no_lower(points, kPointsLost);
+  return row;
 }
 
 Picture picture_of(const Runs& runs) {
@@ -96,6 +108,7 @@ Picture picture_of(const Runs& runs) {
                   .log_y = false,
                   .curves = {}};
   for (std::size_t i = 0; i < kContenders.size(); ++i) {
+    if (runs[i].empty()) continue;
     picture.curves.push_back(
         curve_of(runs[i].front(), kContenders[i].method, &record::Metrics::accuracy, Along::steps));
   }
@@ -111,14 +124,15 @@ Claim reproduce_converged(Workbench& bench) {
   for (std::uint64_t seed = 1; seed <= setting.seeds; ++seed) {
     for (std::size_t i = 0; i < kContenders.size(); ++i) {
       const Contender& contender = kContenders[i];
-      runs[i].push_back(
-          bench.train(fmt::format("{}-seed{}", session::safe_name(contender.method), seed),
-                      options_of(setting, contender, seed), contender.method));
+      auto run = bench.train_if_possible(
+          fmt::format("{}-seed{}", session::safe_name(contender.method), seed),
+          options_of(setting, contender, seed), contender.method);
+      if (run) runs[i].push_back(std::move(*run));
     }
   }
+  if (runs[kNone].empty()) throw launch::Stopped("no run was finished");
   Claim claim{.name = "converged",
-              .title = "networks that are trained to the end keep their accuracy",
-              .rows = {none_row(runs)},
+              .rows = {none_row(runs, setting.seeds)},
               .tables = {},
               .pictures = {picture_of(runs)},
               .setting = fmt::format(
@@ -126,7 +140,9 @@ Claim reproduce_converged(Workbench& bench) {
                   "batches of 32, momentum {}, a rate of 0.1 that falls to a tenth after "
                   "40% and 80% of the run, {}.",
                   setting.data, setting.epochs, kMomentum, seeds_text(runs[kNone]))};
-  for (std::size_t i = 1; i < kContenders.size(); ++i) claim.rows.push_back(accuracy_row(runs, i));
+  for (std::size_t i = 1; i < kContenders.size(); ++i) {
+    claim.rows.push_back(accuracy_row(runs, i, setting.seeds));
+  }
   return claim;
 }
 

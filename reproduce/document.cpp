@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <fstream>
+#include <sstream>
 
 #include "console/format.h"
 #include "gradwire/file/file_failure.h"
@@ -50,23 +52,28 @@ std::string rule(std::size_t columns) {
 std::string rows_of(const Claim& claim) {
   std::string text = table_line({"what", "published", "measured", "verdict"}) + rule(4);
   for (const ClaimRow& row : claim.rows) {
-    text +=
-        table_line({row.what, row.published, row.measured, row.holds ? "holds" : "does not hold"});
+    text += table_line({row.what, row.published, row.measured, verdict_of(row)});
   }
   text += '\n';
   for (const ClaimRow& row : claim.rows) {
     if (row.reason.empty()) continue;
     text +=
         fmt::format("- {}{}: {}\n", markdown(row.what),
-                    row.holds ? "" : " **does not hold**, probably because", markdown(row.reason));
+                    fails(row) ? " **does not hold**, probably because" : "", markdown(row.reason));
   }
   return text;
 }
 
 std::string section_of(const KeptClaim& kept, const std::string& pictures) {
   const Claim& claim = kept.claim;
-  std::string text = fmt::format("\n## {}: {}\n\n{}\n\n", claim.name, markdown(claim.title),
-                                 markdown(claim.setting));
+  std::string text = fmt::format("\n## {}: {}\n\n", claim.name, markdown(claim.title));
+  if (!kept.is_measured) {
+    return text + fmt::format("Not measured. `gradwire reproduce {}` measures it.\n", claim.name);
+  }
+  text += markdown(claim.setting) + "\n\n";
+  if (!claim.missing.empty()) {
+    text += fmt::format("**Partial**: {} are missing.\n\n", claim.missing);
+  }
   text += rows_of(claim);
   for (const Picture& picture : claim.pictures) {
     text += fmt::format("\n![{}]({}/{}.svg)\n", markdown(picture.title), pictures, picture.name);
@@ -76,10 +83,10 @@ std::string section_of(const KeptClaim& kept, const std::string& pictures) {
     text += table_line(table.header) + rule(table.header.size());
     for (const auto& row : table.rows) text += table_line(row);
   }
-  text += fmt::format("\n{} run, finished {}, {} of work. `gradwire reproduce {}{}`\n",
-                      kept.is_quick ? "Quick" : "Full", kept.finished,
-                      console::duration_text(kept.seconds), claim.name,
-                      kept.is_quick ? " --quick" : "");
+  text += fmt::format(
+      "\n{} run, {} {}, {} of work. `gradwire reproduce {}{}`\n", kept.is_quick ? "Quick" : "Full",
+      claim.missing.empty() ? "finished" : "as of", kept.finished,
+      console::duration_text(kept.seconds), claim.name, kept.is_quick ? " --quick" : "");
   return text;
 }
 
@@ -96,19 +103,44 @@ std::string machine_text(const KeptClaim& kept) {
 std::string machines_of(std::span<const KeptClaim> claims) {
   std::vector<std::string> machines;
   for (const KeptClaim& kept : claims) {
+    if (!kept.is_measured) continue;
     const std::string machine = machine_text(kept);
     if (std::ranges::find(machines, machine) == machines.end()) machines.push_back(machine);
   }
-  return fmt::format("{}", fmt::join(machines, "; "));
+  if (machines.empty()) return "Nothing was measured by this version.";
+  return fmt::format("Measured by {}.", fmt::join(machines, "; "));
 }
 
+std::string title_of(const KeptClaim& kept) { return kept.claim.name + ": " + kept.claim.title; }
+
 std::string verdicts_of(std::span<const KeptClaim> claims) {
-  std::string text = table_line({"claim", "holds", "does not hold"}) + rule(3);
+  constexpr std::array kVerdicts = {"holds", "does not hold", "partial", "not measured"};
+  std::string text = table_line({"claim", "holds", "does not hold", "partial", "not measured"}) +
+                     rule(1 + kVerdicts.size());
   for (const KeptClaim& kept : claims) {
-    const auto& rows = kept.claim.rows;
-    const auto held = std::ranges::count_if(rows, [](const ClaimRow& row) { return row.holds; });
-    text += table_line({kept.claim.name + ": " + kept.claim.title, std::to_string(held),
-                        std::to_string(static_cast<std::ptrdiff_t>(rows.size()) - held)});
+    std::vector<std::string> cells = {title_of(kept)};
+    for (const std::string_view verdict : kVerdicts) {
+      const auto count = std::ranges::count(kept.claim.rows, verdict,
+                                            [](const auto& row) { return verdict_of(row); });
+      cells.push_back(kept.is_measured ? std::to_string(count) : "-");
+    }
+    if (!kept.is_measured) cells.back() = "all";
+    text += table_line(cells);
+  }
+  return text;
+}
+
+// The rows that have headlines. A claim without results, and one without its best-known rows, has a
+// line all the same.
+std::string summary_of(std::span<const KeptClaim> claims) {
+  std::string text = table_line({"", "published", "measured", "verdict"}) + rule(4);
+  for (const KeptClaim& kept : claims) {
+    if (!kept.is_measured) text += table_line({title_of(kept), "", "", "not measured"});
+    const std::string quick = kept.is_quick ? " (quick run)" : "";
+    for (const ClaimRow& row : kept.claim.rows) {
+      if (row.headline.empty()) continue;
+      text += table_line({row.headline, row.published, row.measured, verdict_of(row) + quick});
+    }
   }
   return text;
 }
@@ -160,13 +192,31 @@ void write_document(const std::filesystem::path& path, std::span<const KeptClaim
   std::string text = fmt::format(
       "# What publications claim, and what this program does\n\n"
       "Written by `gradwire reproduce` from what it measured; verdicts are computed, and a claim "
-      "that does not\nhold here is shown as not holding. Measured by {}.\n\n{}",
+      "that does not\nhold here is shown as not holding. A row is partial if runs that it needs "
+      "are not "
+      "finished. {}\n\n{}",
       machines_of(claims), verdicts_of(claims));
+  text += fmt::format("\nIn short:\n\n{}\n{}{}\n", kSummaryBegin, summary_of(claims), kSummaryEnd);
   for (const KeptClaim& kept : claims) {
     text += section_of(kept, pictures);
     write_pictures(path.parent_path() / pictures, kept.claim);
   }
   write_text_file(path, text);
+}
+
+void write_summary(const std::filesystem::path& path, std::span<const KeptClaim> claims) {
+  std::ifstream in(path);
+  std::stringstream content;
+  content << in.rdbuf();
+  if (!in) fail_file(path, "cannot be read");
+  std::string text = content.str();
+  const std::size_t begin = text.find(std::string(kSummaryBegin) + '\n');
+  const std::size_t end = text.find(std::string(kSummaryEnd) + '\n');
+  if (begin == text.npos || end == text.npos || end < begin) {
+    fail_file(path, fmt::format("has no lines '{}' and '{}'", kSummaryBegin, kSummaryEnd));
+  }
+  const std::size_t first = begin + std::string_view(kSummaryBegin).size() + 1;
+  write_text_file(path, text.replace(first, end - first, summary_of(claims)));
 }
 
 }  // namespace gradwire::reproduce

@@ -184,18 +184,23 @@ using Trained = std::array<TrainedPair, kPairs.size()>;
 
 Trained train_all(Workbench& bench, std::uint64_t seeds) {
   Trained trained;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+  bench.for_each_seed(seeds, [&](std::uint64_t seed) {
     const session::TrainOptions options =
         bench.is_quick() ? cnn_options(240, 30, seed) : cnn_options(2 * 234, 39, seed);  // 2 epochs
     const auto train = [&](const std::string& method) {
       return bench.train(fmt::format("{}-seed{}", session::safe_name(method), seed), options,
                          method);
     };
-    for (std::size_t i = 0; i < kPairs.size(); ++i) {
-      trained[i].uniform.push_back(train(kPairs[i].uniform));
-      trained[i].adaptive.push_back(train(kPairs[i].adaptive));
+    std::vector<session::FinishedRun> some;  // of pairs
+    for (const Pair& pair : kPairs) {
+      some.push_back(train(pair.uniform));
+      some.push_back(train(pair.adaptive));
     }
-  }
+    for (std::size_t i = 0; i < kPairs.size(); ++i) {
+      trained[i].uniform.push_back(std::move(some[2 * i]));
+      trained[i].adaptive.push_back(std::move(some[2 * i + 1]));
+    }
+  });
   return trained;
 }
 
@@ -251,7 +256,8 @@ ClaimRow accordion_row(const TrainedPair& runs, bool is_quick) {
       .published = "a ratio larger by 50%",
       .measured = fmt::format("{} times, {}", console::significant(times, 3), points_text(points)),
       .holds = times >= kPublishedAccordionTimes &&
-               is_no_lower(points, points_that_may_be_lost(is_quick))};
+               is_no_lower(points, points_that_may_be_lost(is_quick)),
+      .headline = "L-GreCo on top of Accordion: bytes"};
   if (!row.holds) {
     row.reason =
         "one layer of this network holds almost all of it, so that there is little to choose";
@@ -274,7 +280,8 @@ ClaimRow largest_row(const Trained& trained, bool is_quick) {
   ClaimRow row{.what = "the largest improvement in training, of those that keep the accuracy",
                .published = fmt::format("up to {} times", kPublishedTimes),
                .measured = fmt::format("{} times ({})", console::significant(largest, 3), best),
-               .holds = largest >= kPublishedTimes};
+               .holds = largest >= kPublishedTimes,
+               .headline = "L-GreCo on a cnn: fewer bytes than the uniform setting, accuracy kept"};
   if (!row.holds) {
     row.reason =
         "one layer holds almost all of this network, and plans pay where many layers differ: "
@@ -360,13 +367,12 @@ std::string setting_text(const session::FinishedRun& recorded, const Trained& tr
 }  // namespace
 
 Claim reproduce_lgreco(Workbench& bench) {
-  const std::uint64_t seeds = bench.is_quick() ? 1 : 3;
+  const std::uint64_t seeds = bench.is_quick() ? 1 : 5;
   bench.expect(0, 1 + 2 * seeds * kPairs.size());
   const session::FinishedRun recorded = record_gradients(bench);
   const Families families = read_families(recorded);
   const Trained trained = train_all(bench, seeds);
   Claim claim{.name = "lgreco",
-              .title = "every layer its own bits, share or rank",
               .rows = {},
               .tables = {plan_table(families, recorded), training_table(trained),
                          training_plans_table(trained)},

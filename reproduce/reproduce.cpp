@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "gradwire/codec/spec.h"
@@ -53,7 +54,8 @@ KeptClaim reproduce_claim(const ClaimEntry& entry, const ReproduceOptions& optio
   Workbench bench({.claim = entry.name,
                    .directory = directory,
                    .data_directory = options.data_directory,
-                   .is_quick = options.is_quick},
+                   .is_quick = options.is_quick,
+                   .is_kept_only = options.is_kept_only},
                   console);
   KeptClaim now{.claim = entry.reproduce(bench),
                 .is_quick = options.is_quick,
@@ -61,6 +63,11 @@ KeptClaim reproduce_claim(const ClaimEntry& entry, const ReproduceOptions& optio
                 .seconds = bench.seconds(),
                 .version = GRADWIRE_VERSION,
                 .machine = record::describe_machine()};
+  now.claim.title = entry.title;
+  now.claim.missing = bench.missing();
+  if (bench.lacks_seeds()) {
+    for (ClaimRow& row : now.claim.rows) row.extent = std::max(row.extent, Extent::part);
+  }
   if (bench.pieces_done() == 0) {  // all was there already: it is as old as it was
     if (const auto before = read_claim(directory)) {
       now.finished = before->finished;
@@ -75,8 +82,11 @@ KeptClaim reproduce_claim(const ClaimEntry& entry, const ReproduceOptions& optio
 std::vector<KeptClaim> read_claims(const std::filesystem::path& directory) {
   std::vector<KeptClaim> kept;
   for (const ClaimEntry& entry : all_claims()) {
-    auto claim = read_claim(directory / entry.name);
-    if (claim) kept.push_back(std::move(*claim));
+    const auto claim = read_claim(directory / entry.name);
+    kept.push_back(claim.value_or(KeptClaim{
+        .claim =
+            {.name = entry.name, .title = entry.title, .rows = {}, .tables = {}, .pictures = {}},
+        .is_measured = false}));
   }
   return kept;
 }

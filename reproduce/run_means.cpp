@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -40,6 +41,11 @@ Spread spread_of(std::span<const double> figures) {
   for (const double figure : figures) squares += (figure - spread.mean) * (figure - spread.mean);
   spread.error = std::sqrt(squares / (count - 1) / count);
   return spread;
+}
+
+Extent extent_of(std::initializer_list<std::size_t> runs, std::size_t planned) {
+  const std::size_t least = std::min(runs);
+  return least >= planned ? Extent::whole : least > 0 ? Extent::part : Extent::nothing;
 }
 
 Spread accuracy_points(std::span<const session::FinishedRun> runs,

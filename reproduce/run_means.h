@@ -2,9 +2,12 @@
 // functions; all of them need at least one run.
 #pragma once
 
+#include <cstddef>
+#include <initializer_list>
 #include <span>
 #include <string>
 
+#include "reproduce/claim.h"
 #include "session/run_directory.h"
 
 namespace gradwire::reproduce {
@@ -17,8 +20,11 @@ struct Spread {
 
 Spread spread_of(std::span<const double> figures);
 
-// The accuracy of each run minus that of its partner with the same seed, in points. There are as
-// many runs as partners.
+// What a verdict is worth that needs all these numbers of runs to be `planned`.
+Extent extent_of(std::initializer_list<std::size_t> runs, std::size_t planned);
+
+// The accuracy of each run minus that of its partner with the same seed, in points. There are at
+// least as many partners as runs.
 Spread accuracy_points(std::span<const session::FinishedRun> runs,
                        std::span<const session::FinishedRun> partners);
 

@@ -76,6 +76,7 @@ void Workbench::expect(std::size_t trials, std::size_t runs) {
 
 void Workbench::begin(const std::string& name) const {
   if (launch::StopRequest::is_made()) throw launch::Stopped("stopped before " + name);
+  if (options_.is_kept_only) throw launch::Stopped(name + " was not measured");
   const std::size_t all = trials_.expected + runs_.expected;
   const std::size_t number = trials_.seen + runs_.seen + 1;
   // Nobody knows how long a kind takes of which none was done.
@@ -140,6 +141,31 @@ session::FinishedRun Workbench::train(const std::string& name, session::TrainOpt
   remove_bulk(plan.directory);
   seconds_ += runs.front().record.seconds;
   return std::move(runs.front());
+}
+
+std::optional<session::FinishedRun> Workbench::train_if_possible(const std::string& name,
+                                                                 session::TrainOptions options,
+                                                                 const std::string& method) {
+  try {
+    return train(name, std::move(options), method);
+  } catch (const launch::Stopped&) {
+    ++runs_missing_;
+    missing_ = fmt::format("{} of {} runs", runs_missing_, runs_.expected);
+    return std::nullopt;
+  }
+}
+
+void Workbench::for_each_seed(std::uint64_t seeds, const std::function<void(std::uint64_t)>& work) {
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    try {
+      work(seed);
+    } catch (const launch::Stopped&) {
+      if (seed == 1) throw;
+      missing_ = fmt::format("{} of {} seeds", seeds - seed + 1, seeds);
+      lacks_seeds_ = true;
+      return;
+    }
+  }
 }
 
 void Workbench::say(std::string_view line) const { console::LiveLine(console_).say(line); }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,7 @@ struct WorkbenchOptions {
   std::filesystem::path directory;
   std::filesystem::path data_directory = {};
   bool is_quick = false;
+  bool is_kept_only = false;  // nothing is measured: what was not finished is missing
 };
 
 class Workbench {
@@ -45,21 +47,34 @@ class Workbench {
 
   // Does a trial, whose result is a small JSON document, or reads the stored result. Numbers that
   // are not finite are null in a stored result. Throws Stopped, before the trial, if the user asked
-  // to stop.
+  // to stop, or if nothing is to be measured.
   record::Json trial(const std::string& name, const std::function<record::Json()>& work);
 
   // True if the result of that trial is stored.
   bool keeps_trial(const std::string& name) const;
 
   // Does a training run (network or convex) with threads of this process, resumes a stopped one, or
-  // reads a finished one. Throws Stopped, and the errors of training.
+  // reads a finished one. Throws Stopped as trial() does, and the errors of training.
   session::FinishedRun train(const std::string& name, session::TrainOptions options,
                              const std::string& method);
+
+  // The same for a claim that can do without some of its runs: nothing instead of Stopped. The run
+  // is then missing.
+  std::optional<session::FinishedRun> train_if_possible(const std::string& name,
+                                                        session::TrainOptions options,
+                                                        const std::string& method);
+
+  // Calls work(seed) for the seeds 1, 2, ..., whose runs are of use without one another. If it
+  // throws Stopped after the first seed, the later ones are missing.
+  void for_each_seed(std::uint64_t seeds, const std::function<void(std::uint64_t)>& work);
 
   // A line that stays, on stderr.
   void say(std::string_view line) const;
 
   std::size_t pieces_done() const { return trials_.done + runs_.done; }  // by this object
+  // What the claim is measured without, in words: "8 of 18 runs", "2 of 3 seeds". Empty: nothing.
+  const std::string& missing() const { return missing_; }
+  bool lacks_seeds() const { return lacks_seeds_; }
   double seconds() const { return seconds_; }  // of all pieces, those kept from before included
 
  private:
@@ -83,6 +98,9 @@ class Workbench {
   Pieces trials_;
   Pieces runs_;
   double seconds_ = 0;
+  std::size_t runs_missing_ = 0;
+  std::string missing_;
+  bool lacks_seeds_ = false;
 };
 
 }  // namespace gradwire::reproduce

@@ -100,6 +100,32 @@ TEST_F(WorkbenchTest, StopsBetweenPiecesAndWithinRunsAndGoesOn) {
   EXPECT_EQ(second.train("r", convex(20), "natural").steps.size(), 20u);
 }
 
+TEST_F(WorkbenchTest, RunsAndSeedsCanBeMissing) {
+  bench().train("a", convex(20), "natural");
+  Workbench kept(
+      {.claim = "example", .directory = directory_ / "out", .is_quick = true, .is_kept_only = true},
+      console_);
+  kept.expect(0, 2);
+  EXPECT_THROW(kept.trial("x", [] { return Json(1); }), launch::Stopped);
+  EXPECT_TRUE(kept.train_if_possible("a", convex(20), "natural"));
+  EXPECT_EQ(kept.missing(), "");
+  EXPECT_FALSE(kept.train_if_possible("b", convex(20), "none"));
+  EXPECT_EQ(kept.missing(), "1 of 2 runs");
+  EXPECT_FALSE(kept.lacks_seeds());
+
+  std::vector<std::uint64_t> done;
+  const auto second_stops = [&](std::uint64_t seed) {
+    if (seed == 2) throw launch::Stopped("");
+    done.push_back(seed);
+  };
+  kept.for_each_seed(3, second_stops);
+  EXPECT_EQ(done, (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(kept.missing(), "2 of 3 seeds");
+  EXPECT_TRUE(kept.lacks_seeds());
+  EXPECT_THROW(kept.for_each_seed(3, [](std::uint64_t) { throw launch::Stopped(""); }),
+               launch::Stopped);
+}
+
 TEST_F(WorkbenchTest, CurvesOfARunBeginAtItsStartAndEndAtItsEnd) {
   const session::FinishedRun run = bench().train("r", convex(40), "none");
   const Curve curve = curve_of(run, "gap", &record::Metrics::gap, Along::steps);

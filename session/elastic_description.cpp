@@ -43,6 +43,7 @@ ElasticDescription description_from(const Json& json) {
   options.regulariser = field<std::string>(json, "regulariser");
   options.seed = field<std::uint64_t>(json, "seed");
   options.workers.topology_name = field<std::string>(json, "topology");
+  options.workers.hosts = HostChoice::of_text(field<std::string>(json, "hosts"));
   options.checkpoint_every = optional_field<std::uint64_t>(json, "checkpoint_every");
   NetworkOptions& network = options.network;
   network.learning_rate = optional_field<double>(json, "learning_rate");
@@ -83,6 +84,7 @@ Json to_json(const ElasticDescription& run) {
           {"augmentation", !network.no_augmentation},
           {"seed", options.seed},
           {"topology", options.workers.topology_name},
+          {"hosts", options.workers.hosts.text()},
           {"evaluate_every", optional(network.evaluate_every)},
           {"checkpoint_every", optional(options.checkpoint_every)},
           {"keep", network.keep},

@@ -29,7 +29,44 @@ std::optional<train::SlowRank> slow_rank(const std::string& text) {
   return slow;
 }
 
+std::optional<train::AwayRank> away_rank(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  constexpr std::string_view kTurns = "turns:";
+  const char* const end = text.data() + text.size();
+  train::AwayRank away;
+  const char* at = text.data() + kTurns.size();
+  if (!text.starts_with(kTurns)) {
+    std::size_t rank = 0;
+    const auto read = std::from_chars(text.data(), end, rank);
+    const bool has_period = read.ec == std::errc() && read.ptr != end && *read.ptr == ':';
+    at = has_period ? read.ptr + 1 : end;
+    away.rank = rank;
+  }
+  const auto read = std::from_chars(at, end, away.period);
+  if (read.ec != std::errc() || read.ptr != end || away.period < 1) {
+    throw UsageError("--away expects a rank and a number of steps, such as 3:4 or turns:30, not '" +
+                     text + "'");
+  }
+  return away;
+}
+
 }  // namespace
+
+Grace grace_of(const TrainOptions& options) {
+  const std::string& text = options.network.grace;
+  if (text.empty()) return {};
+  const char* const end = text.data() + text.size();
+  Grace grace;
+  const auto read = std::from_chars(text.data(), end, grace.share);
+  const bool is_percent = read.ptr != end && *read.ptr == '%';
+  if (is_percent) grace.share /= 100;
+  if (read.ec != std::errc() || read.ptr + (is_percent ? 1 : 0) != end || !(grace.share > 0) ||
+      grace.share > 1) {
+    throw UsageError("--grace expects a share above 0 and at most 1, such as 75%, not '" + text +
+                     "'");
+  }
+  return grace;
+}
 
 std::shared_ptr<const data::Source> open_data(const TrainOptions& options) {
   std::shared_ptr<const data::Source> source = data::open_source(
@@ -61,7 +98,8 @@ train::TaskOptions task_options(const TrainOptions& options, const data::SampleS
       .warmup_epochs = network.warmup_epochs,
       .operation_threads = network.threads.value_or(std::max<std::size_t>(threads, 1)),
       .seed = options.seed,
-      .slow = slow_rank(network.slow_rank)};
+      .slow = slow_rank(network.slow_rank),
+      .away = away_rank(network.away)};
   const bool is_sgd = task.optimiser.kind == train::OptimiserOptions::Kind::sgd;
   task.learning_rate = network.learning_rate.value_or(is_sgd ? 0.05 : 0.001);
   if (options.workers.dedicated_server) task.dedicated_server = options.workers.server_rank();

@@ -78,6 +78,7 @@ std::string settings_of(const TrainOptions& options) {
   if (options.network.optimiser != usual.network.optimiser) text += "-" + options.network.optimiser;
   if (options.network.schedule != usual.network.schedule) text += "-" + options.network.schedule;
   if (options.network.balance) text += "-balance";
+  if (!options.network.grace.empty()) text += "-grace" + options.network.grace;
   if (options.split != usual.split) text += "-" + options.split;
   if (options.seed != usual.seed) text += fmt::format("-seed{}", options.seed);
   return text;
@@ -108,7 +109,8 @@ void prepare_directory(const std::filesystem::path& directory, const TrainOption
   if (options.resume && resumed_from == 0) check_beginning(directory, configuration);
   std::error_code failure;
   std::filesystem::create_directories(directory, failure);
-  if (failure) fail_file(directory, "cannot be made: " + failure.message());
+  if (failure)
+    fail_file(directory, "cannot be created: " + failure.message() + "; choose another --out");
   remove_if_there(directory / record::kRunFile);
   if (resumed_from > 0) return;
   for (const char* name : {record::kCheckpoints, train::kModelFiles, train::kGradientFiles,

@@ -217,6 +217,7 @@ FinishedRun run_elastic(const TrainOptions& options, const std::string& method,
   group.silence = std::chrono::milliseconds(run.silence_ms);
   if (!elastic.wait_seconds) group.wait = std::chrono::milliseconds(run.wait_ms);
   group.topology = run.options.workers.topology();
+  group.hosts = run.options.workers.hosts.is_automatic;
   group.seed = run.options.seed;
   std::optional<launch::StopRequest> stop;  // Ctrl-C ends a process that still waits to join
   ElasticRunResult result =

@@ -46,6 +46,7 @@ Json same_configuration(const TrainOptions& options, const std::string& method,
   // Other schedules do not know where the run ends.
   if (how.schedule.kind == train::Schedule::Kind::cosine) configuration["steps"] = steps;
   if (how.balance) configuration["balance"] = true;
+  if (const Grace grace = grace_of(options); grace.is_given()) configuration["grace"] = grace.share;
   return configuration;
 }
 
@@ -85,17 +86,24 @@ class NetworkTrainer final : public Trainer {
   Trained train(Communicator& communicator, const RunPlan& plan,
                 const RunOptions& run) const override {
     return {.result = train::train(communicator, task_, training_options(plan, run)),
-            .facts = {{"steps_per_epoch", task_.steps_per_epoch()},
-                      {"train_samples", task_.source->size(data::Part::train)},
-                      {"test_samples", task_.source->size(data::Part::test)}}};
+            .facts = facts()};
   }
 
  private:
+  Json facts() const {
+    Json facts = {{"steps_per_epoch", task_.steps_per_epoch()},
+                  {"train_samples", task_.source->size(data::Part::train)},
+                  {"test_samples", task_.source->size(data::Part::test)}};
+    if (const Grace grace = grace_of(options_); grace.is_given()) facts["grace"] = grace.share;
+    return facts;
+  }
+
   train::TrainingOptions training_options(const RunPlan& plan, const RunOptions& run) const {
     return {.method = plan.method,
             .exchange = {.topology = options_.workers.topology(),
                          .server = options_.workers.server_rank(),
-                         .server_contributes = !options_.workers.dedicated_server},
+                         .server_contributes = !options_.workers.dedicated_server,
+                         .grace = grace_of(options_)},
             .evaluate_every = evaluate_every_,
             .record_gradients = recorded_,
             .run = run};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "console/live_line.h"
 #include "console/shell_word.h"
 #include "launch/launch.h"
 #include "launch/stop_request.h"
@@ -37,6 +38,13 @@ std::vector<FinishedRun> run_plans(const TrainOptions& options, std::span<const 
                             .workers = placement.size,
                             .wants_stop = launch::StopRequest::is_made});
     return {};
+  }
+  // On a terminal: reading data and starting workers can take seconds. The first step replaces it.
+  console::LiveLine waiting(console);
+  if (placement.reports() && console.err_is_terminal) {
+    waiting.show(fmt::format("{} on {}: starting {} worker{}", options.model,
+                             options.data_or_usual(), placement.size,
+                             placement.size == 1 ? "" : "s"));
   }
   try {
     auto runs = options.is_convex() ? run_convex(options, plans, placement, console)

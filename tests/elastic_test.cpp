@@ -238,6 +238,42 @@ TEST_F(Elastic, ANewcomerWithOtherOptionsIsRefused) {
   leave_all({0, 1});
 }
 
+// Two hosts with several members: to the network one machine, to the run two, by their addresses.
+class ElasticHosts : public Elastic, public testing::WithParamInterface<const char*> {
+ protected:
+  void start_on(const std::string& host, const std::vector<std::string>& join) {
+    std::vector<std::string> words = {"listen=" + host + ":0"};
+    if (!join.empty()) words.push_back("join=" + join.front());
+    start(words);
+    ASSERT_TRUE(wait_for(group_.size() - 1, "listening"));
+  }
+};
+
+TEST_P(ElasticHosts, AnyMemberOfAHostCanBeKilled) {
+  common_.insert(common_.end(), {"spec=" + std::string(GetParam()), "average=7", "least=1"});
+  start_on("127.0.0.1", {});
+  for (const char* host : {"127.0.0.1", "127.0.0.2", "127.0.0.2"}) start_on(host, {address(0)});
+  expect_progress({0, 1, 2, 3}, 20);
+  group_.send_signal(1, SIGKILL);  // only adds up
+  expect_progress({0, 2, 3});
+  start_on("127.0.0.1", {address(2)});
+  expect_progress({0, 2, 3, 4}, 20);
+  group_.send_signal(0, SIGKILL);  // exchanges for 4
+  expect_progress({2, 3, 4});
+  group_.send_signal(2, SIGKILL);  // exchanges for 3
+  expect_progress({3, 4});
+  start_on("127.0.0.2", {address(4)});
+  expect_progress({3, 4, 5}, 20);
+  group_.send_signal(4, SIGTERM);  // the host's last one leaves
+  EXPECT_TRUE(wait_for(4, "end left"));
+  expect_progress({3, 5});
+  leave_all({3, 5});
+  expect_one_model();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ElasticHosts,
+                         testing::Values("ef(topk(5%) | natural)", "none", "diana(natural)"));
+
 // The methods and topologies, and plain means in between.
 class ElasticMethods : public Elastic, public testing::WithParamInterface<const char*> {};
 

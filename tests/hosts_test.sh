@@ -92,6 +92,7 @@ logistic=(train --model logistic --data generated --split label --method 'diana(
 echo "a run on four hosts"
 on_hosts -- "${logistic[@]}" --steps 200 --out run
 expect_status 0 "a run"
+expect err "starting 4 workers over ssh on 10.77.0.1, 10.77.0.2"
 expect out "^The page is"
 [[ -f $lab/disk0/run/run.json ]] || fail "host 0 has no record"
 expect_no_workers
@@ -141,6 +142,11 @@ expect out "gradwire advise .* --workers 4 --bandwidth [0-9]+Mbit"
 on_doctor 10.77.0.1,10.77.0.99
 expect_status 1 "a host that is not there"
 expect out "PROBLEM  10.77.0.99: ssh fails"
+directory=/no/such/directory
+on_doctor "$hosts"
+directory=$lab/work
+expect_status 1 "a missing directory"
+expect out "PROBLEM  10.77.0.4: the working directory /no/such/directory is missing"
 
 echo "Ctrl-C stops all hosts with a checkpoint, and says how to resume"
 start -- "${logistic[@]}" --steps 100M --checkpoint-every 10 --out stopped &

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -156,12 +157,18 @@ class SlowRelay final : public Relay {
     Clock::time_point due;
   };
 
-  // A direction's bytes leave one after another, whichever connection they belong to.
+  // A direction's bytes leave one after another, whichever connection they belong to. The two lines
+  // of a connection are neighbours.
   bool run_once() override {
     wait_for_bytes(std::chrono::milliseconds(1));
     for (std::size_t i = 0; i < lines().size(); ++i) {
+      if (ended_.contains(i)) continue;
       const auto bytes = read(lines()[i], 4096);
-      if (!bytes) return false;
+      if (!bytes) {
+        ended_.insert(i);
+        std::erase_if(parcels_, [i](const Parcel& parcel) { return parcel.line == (i ^ 1); });
+        continue;
+      }
       if (*bytes == 0) continue;
       bytes_[i % 2] += *bytes;
       Clock::time_point& free_at = free_at_[i % 2];
@@ -175,7 +182,8 @@ class SlowRelay final : public Relay {
       deliver(lines()[parcel.line], parcel.bytes);
       return true;
     });
-    return true;
+    // What a rank sent before it went is on its way, and the other one waits for it.
+    return ended_.empty() || !parcels_.empty();
   }
 
   const std::chrono::milliseconds delay_;
@@ -183,6 +191,7 @@ class SlowRelay final : public Relay {
   std::array<std::atomic<std::size_t>, 2> bytes_ = {};  // by direction
   std::array<Clock::time_point, 2> free_at_ = {};       // the same
   std::vector<Parcel> parcels_;                         // of each line in their order
+  std::set<std::size_t> ended_;                         // lines whose sender has gone
 };
 
 }  // namespace gradwire

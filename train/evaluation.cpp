@@ -13,6 +13,11 @@ namespace {
 
 constexpr std::size_t kBatch = 200;
 
+void add(std::span<const std::uint64_t> counts, std::vector<std::uint64_t>& sums) {
+  sums.resize(counts.size());
+  for (std::size_t i = 0; i < counts.size(); ++i) sums[i] += counts[i];
+}
+
 }  // namespace
 
 Evaluation::Evaluation(Communicator& communicator, const data::Source& source, Model& model,
@@ -54,7 +59,26 @@ record::Metrics Evaluation::run(std::uint64_t step) {
   const auto sums = sum_over_ranks(communicator_, counts);
   if (sums[1] == 0) return {};
   const auto count = static_cast<double>(sums[1]);
-  return {.test_loss = loss / count, .accuracy = static_cast<double>(sums[0]) / count};
+  return {.test_loss = loss / count,
+          .accuracy = static_cast<double>(sums[0]) / count,
+          .mean_iou = mean_iou(own)};
+}
+
+std::optional<double> Evaluation::mean_iou(const Score& own) {
+  if (source_.shape().kind != data::SampleShape::Kind::segments) return std::nullopt;
+  std::vector<std::uint64_t> counts = own.both;
+  counts.insert(counts.end(), own.either.begin(), own.either.end());
+  const std::size_t classes = source_.shape().classes;
+  counts.resize(2 * classes);  // a rank without samples has none
+  const auto sums = sum_over_ranks(communicator_, counts);
+  double sum = 0;
+  double known = 0;
+  for (std::size_t i = 0; i < classes; ++i) {
+    if (sums[classes + i] == 0) continue;  // nobody has it, and nobody is said to have it
+    sum += static_cast<double>(sums[i]) / static_cast<double>(sums[classes + i]);
+    ++known;
+  }
+  return sum / known;
 }
 
 Score score_test(Model& model, const data::Source& source, std::size_t part, std::size_t parts,
@@ -67,6 +91,8 @@ Score score_test(Model& model, const data::Source& source, std::size_t part, std
     sum.loss += score.loss;
     sum.correct += score.correct;
     sum.count += score.count;
+    add(score.both, sum.both);
+    add(score.either, sum.either);
   }
   return sum;
 }

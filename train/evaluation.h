@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "data/source.h"
@@ -25,7 +26,8 @@ class Evaluation {
   // `weight` is what this rank's statistics count: zero for one without samples.
   Evaluation(Communicator& communicator, const data::Source& source, Model& model, float weight);
 
-  // Test loss and accuracy, the same on all ranks. The model's own statistics stay as they are.
+  // Test loss and accuracy, of segments also the mean IoU, the same on all ranks. The model's own
+  // statistics stay as they are.
   record::Metrics run(std::uint64_t step);
 
   // The mean over the ranks: found now, or when it was last found.
@@ -36,6 +38,8 @@ class Evaluation {
   Traffic take_traffic();
 
  private:
+  std::optional<double> mean_iou(const Score& own);
+
   Communicator& communicator_;
   const data::Source& source_;
   Model& model_;

@@ -125,7 +125,8 @@ void Learner::take_step(Method& method, std::uint64_t step, const TakeGradient& 
   record::StepRecord& record = done.record;
   const MethodTraits traits = method.traits();
   double old_gradient_seconds = 0;
-  samples_ = sampler_ ? sampler_->at(step) : std::span<const std::uint32_t>();
+  const bool has_samples = sampler_ && method.wants_gradient();
+  samples_ = has_samples ? sampler_->at(step) : std::span<const std::uint32_t>();
   method.begin({.step = step,
                 .learning_rate = record.learning_rate,
                 .weight = sampler_ ? sampler_->weight(step) : 0,
@@ -161,10 +162,11 @@ void Learner::take_own_step(Method& method, std::uint64_t step, const TakeGradie
                             session::StepDone& done) {
   record::StepRecord& record = done.record;
   const auto start = Clock::now();
-  samples_ = sampler_ ? sampler_->at(step) : std::span<const std::uint32_t>();
+  const bool has_samples = sampler_ && !is_away(step - method.traits().after);
+  samples_ = has_samples ? sampler_->at(step) : std::span<const std::uint32_t>();
   method.begin({.step = step,
                 .learning_rate = record.learning_rate,
-                .weight = sampler_ ? sampler_->weight(step) : 0,
+                .weight = has_samples ? sampler_->weight(step) : 0,
                 .parameters = parameters_,
                 .is_last = step + 1 == steps_});
   copy(model_->statistics(), statistics_before_);
@@ -186,6 +188,10 @@ void Learner::take_own_step(Method& method, std::uint64_t step, const TakeGradie
   record::note_report(method.finish(), record);
   record.poisoned = record.poisoned || !is_finite;
   done.tally = {.loss = score.loss, .samples = score.count};
+}
+
+bool Learner::is_away(std::uint64_t own_step) const {
+  return task_.options.away && task_.options.away->is_away(rank_, own_step, task_.shards.size());
 }
 
 Score Learner::learn(std::uint64_t step, const Model::Ready& ready) {

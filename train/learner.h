@@ -52,6 +52,8 @@ class Learner {
   // This rank's optimiser works on its own gradient, and the method on the parameters.
   void take_own_step(Method& method, std::uint64_t step, const TakeGradient& take_own,
                      session::StepDone& done);
+  // Whether it leaves out a step of its own; they are counted from 0.
+  bool is_away(std::uint64_t own_step) const;
   // Adds the gradient of all parts of the step's batch to the model's.
   Score learn(std::uint64_t step, const Model::Ready& ready);
   void find_old_gradient(std::uint64_t step, std::span<const std::span<const float>> at,

@@ -71,7 +71,10 @@ ModelFamily mlp_model() {
           .read = read_mlp,
           .usual_data = "fashion-mnist",
           .takes = "images or features",
-          .fits = [](const SampleShape& shape) { return shape.kind != SampleShape::Kind::text; }};
+          .fits = [](const SampleShape& shape) {
+            return shape.kind == SampleShape::Kind::image ||
+                   shape.kind == SampleShape::Kind::features;
+          }};
 }
 
 }  // namespace gradwire::train

@@ -36,6 +36,9 @@ std::string describe(const data::SampleShape& shape) {
     case Kind::image:
       return "images of " + std::to_string(shape.height) + " x " + std::to_string(shape.width) +
              " pixels";
+    case Kind::segments:
+      return "images of " + std::to_string(shape.height) + " x " + std::to_string(shape.width) +
+             " pixels with a class each";
     case Kind::features:
       return std::to_string(shape.width) + " features each";
     case Kind::text:

@@ -31,11 +31,15 @@ struct Draw {
   std::uint32_t part = 0;  // of a batch that is worked on in several parts
 };
 
-// Sums over samples; of text, over tokens.
+// Sums over targets: samples, tokens of text, or pixels of segments.
 struct Score {
   double loss = 0;
   std::uint64_t correct = 0;
   std::uint64_t count = 0;
+  // Of segments, where a model is evaluated: for each class, the pixels that have it and were said
+  // to have it (both), and those of which one is true (either).
+  std::vector<std::uint64_t> both = {};
+  std::vector<std::uint64_t> either = {};
 };
 
 class Model {

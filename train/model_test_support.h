@@ -47,10 +47,25 @@ inline std::vector<ModelCase> model_cases() {
       {"CnnOnColours", "cnn(channels=4, hidden=16)", image_shape(3, 8), "fc2"},
       {"ResNet20", "resnet20", image_shape(3, 16), "f."},
       {"ResNet18", "resnet18(width=4)", image_shape(1, 16), "fc"},
+      {"Segmenter",
+       "segmenter(channels=2)",
+       {.kind = data::SampleShape::Kind::segments, .height = 8, .width = 8, .classes = 3},
+       "classes"},
       {"Transformer", "transformer(layers=2, heads=2, width=16)", text_shape(8, 11), "output"},
       {"TiedTransformer", "transformer(layers=1, heads=2, width=16, dropout=0.1, tied=on)",
        text_shape(8, 11), "norm"},
   };
+}
+
+// The class of a pixel is whether its first channel is positive: no network learns random labels of
+// so many pixels by heart.
+inline void label_pixels(const data::SampleShape& shape, data::Batch& batch) {
+  for (std::size_t sample = 0; sample < batch.samples; ++sample) {
+    for (std::size_t pixel = 0; pixel < shape.targets(); ++pixel) {
+      batch.targets[sample * shape.targets() + pixel] =
+          batch.values[sample * shape.elements() + pixel] > 0 ? 1 : 0;
+    }
+  }
 }
 
 inline data::Batch random_batch(const data::SampleShape& shape, std::size_t samples,
@@ -66,8 +81,9 @@ inline data::Batch random_batch(const data::SampleShape& shape, std::size_t samp
     batch.values.resize(samples * shape.elements());
     std::ranges::generate(batch.values, [&] { return static_cast<float>(draws.normal()); });
   }
-  batch.targets.resize(samples * (is_text ? shape.width : 1));
+  batch.targets.resize(samples * shape.targets());
   std::ranges::generate(batch.targets, draw_class);
+  if (!is_text && shape.targets() > 1) label_pixels(shape, batch);
   return batch;
 }
 

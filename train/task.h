@@ -23,6 +23,18 @@ struct SlowRank {
   double factor = 1;
 };
 
+// Steps of its own that a rank leaves out: no samples, no weight, and its parameters stay.
+struct AwayRank {
+  std::optional<std::size_t> rank = {};  // nothing: the ranks in turns
+  std::uint64_t period = 1;
+
+  // A rank takes the last step of every `period`; in turns, each rank is away for a whole period.
+  bool is_away(std::size_t which, std::uint64_t step, std::size_t ranks) const {
+    if (rank) return which == *rank && (step + 1) % period != 0;
+    return which == step / period % ranks;
+  }
+};
+
 struct TaskOptions {
   std::string model;
   data::Split split = {};
@@ -40,6 +52,7 @@ struct TaskOptions {
   std::size_t operation_threads = 1;  // of one worker
   std::uint64_t seed = 1;
   std::optional<SlowRank> slow = {};  // for measurements
+  std::optional<AwayRank> away = {};  // for measurements, of local steps
 };
 
 struct Task {

@@ -48,6 +48,10 @@ at::Tensor view_of(const std::vector<T>& values, at::IntArrayRef shape) {
   return at::from_blob(const_cast<T*>(values.data()), shape, c10::CppTypeToScalarType<T>::value);
 }
 
+std::uint64_t number_of(const at::Tensor& truths) {
+  return static_cast<std::uint64_t>(truths.sum().item<std::int64_t>());
+}
+
 at::Tensor input_of(const Batch& batch, const SampleShape& shape) {
   const auto samples = static_cast<std::int64_t>(batch.samples);
   const auto channels = static_cast<std::int64_t>(shape.channels);
@@ -55,6 +59,7 @@ at::Tensor input_of(const Batch& batch, const SampleShape& shape) {
   const auto width = static_cast<std::int64_t>(shape.width);
   switch (shape.kind) {
     case SampleShape::Kind::image:
+    case SampleShape::Kind::segments:
       return view_of(batch.values, {samples, channels, height, width});
     case SampleShape::Kind::features:
       return view_of(batch.values, {samples, width});
@@ -118,16 +123,24 @@ class TorchModel final : public Model {
 };
 
 TorchModel::Outcome TorchModel::forward(const Batch& batch, const Pass& pass) const {
-  const bool is_text = shape_.kind == SampleShape::Kind::text;
-  const std::size_t count = batch.samples * (is_text ? shape_.width : 1);
+  const std::size_t count = batch.samples * shape_.targets();
   const at::Tensor targets = view_of(batch.targets, {static_cast<std::int64_t>(count)});
   const at::Tensor scores = network_->forward(input_of(batch, shape_), pass);
   Outcome outcome;
   outcome.mean_loss = at::cross_entropy_loss(scores, targets);
+  const at::Tensor said = at::argmax(scores.detach(), 1);
   outcome.score = {.loss = outcome.mean_loss.item<double>() * static_cast<double>(count),
-                   .correct = static_cast<std::uint64_t>(
-                       at::eq(at::argmax(scores.detach(), 1), targets).sum().item<std::int64_t>()),
+                   .correct = number_of(at::eq(said, targets)),
                    .count = count};
+  if (shape_.kind == SampleShape::Kind::segments && !pass.is_training) {
+    for (std::size_t i = 0; i < shape_.classes; ++i) {
+      const auto label = static_cast<std::int64_t>(i);
+      const at::Tensor is_said = said.eq(label);
+      const at::Tensor is_target = targets.eq(label);
+      outcome.score.both.push_back(number_of(is_said.logical_and(is_target)));
+      outcome.score.either.push_back(number_of(is_said.logical_or(is_target)));
+    }
+  }
   return outcome;
 }
 

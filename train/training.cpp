@@ -45,10 +45,19 @@ std::unique_ptr<Method> method_for(Communicator& communicator, const Learner& le
   const auto tensors = learner.tensors();
   exchange.group_elements = group_elements_for(total_elements(tensors));
   exchange.moments = moments_for(task.options.optimiser, tensors.size());
+  if (exchange.grace.is_given()) {
+    const std::string why = why_not_late(parse_method(options.method), exchange.topology,
+                                         communicator.hosts() != nullptr);
+    if (!why.empty()) throw UsageError(why);
+  }
   auto method = make_method(communicator, tensors, options.method, exchange);
   if (const char* const why = why_not_balanced(method->traits());
       task.options.balance && why != nullptr) {
     throw UsageError(method->spec() + " cannot be balanced: " + why);
+  }
+  if (task.options.away && method->traits().output != MethodTraits::Output::model) {
+    throw UsageError("--away leaves out steps of a rank's own, and " + method->spec() +
+                     " has none");
   }
   check_optimiser_fits(method->traits(), method->spec(), task.options.optimiser,
                        task.options.clip.has_value(), !task.options.regulariser.is_zero());

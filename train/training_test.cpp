@@ -9,6 +9,7 @@
 #include "data/source.h"
 #include "gradwire/collective/test_support.h"
 #include "gradwire/core/error.h"
+#include "gradwire/core/usage_error.h"
 #include "gradwire/file/tensor_file.h"
 #include "gradwire/file/test_directory.h"
 #include "gtest/gtest.h"
@@ -275,6 +276,39 @@ TEST(TrainingThreads, LocalStepsTakeADedicatedServerAndUnevenShards) {
   trial.training.exchange = {
       .topology = Topology::server, .server = 1, .server_contributes = false};
   EXPECT_TRUE(std::isfinite(*run(trial).final.test_loss));
+}
+
+TEST(Training, AnAwayRankLeavesOutItsSteps) {
+  const auto taken = [](const AwayRank& away, std::size_t rank) {
+    std::string steps;
+    for (std::uint64_t step = 0; step < 12; ++step)
+      steps += away.is_away(rank, step, 3) ? '-' : 'x';
+    return steps;
+  };
+  EXPECT_EQ(taken({.rank = 1, .period = 4}, 1), "---x---x---x");
+  EXPECT_EQ(taken({.rank = 1, .period = 4}, 0), "xxxxxxxxxxxx");
+  EXPECT_EQ(taken({.rank = {}, .period = 2}, 0), "--xxxx--xxxx");
+  EXPECT_EQ(taken({.rank = {}, .period = 2}, 2), "xxxx--xxxx--");
+}
+
+// Ranks compare their common model at every evaluation.
+TEST(TrainingThreads, LocalStepsGoOnWithoutAWorker) {
+  for (const AwayRank& away :
+       {AwayRank{.rank = {}, .period = 5}, AwayRank{.rank = 2, .period = 4}}) {
+    Trial trial = with_method("local(topk(10%, chunk=256) | twobit, every=5)");
+    trial.task.optimiser = parse_optimiser("adamw");
+    trial.task.learning_rate = 0.002;
+    trial.task.away = away;
+    trial.training.run.steps = 200;
+    trial.training.evaluate_every = 50;
+    EXPECT_GT(*run(trial).final.accuracy, 0.3);  // by chance 0.1
+  }
+}
+
+TEST(TrainingThreads, AWorkerIsAwayFromStepsOfItsOwnOnly) {
+  Trial trial = with_method("natural");
+  trial.task.away = AwayRank{.rank = 1, .period = 4};
+  EXPECT_THROW(run(trial), UsageError);
 }
 
 TEST(TrainingThreads, WhatTraitsForbidIsRefused) {

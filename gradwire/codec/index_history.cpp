@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "gradwire/codec/age_classes.h"
 #include "gradwire/core/bytes.h"
 #include "gradwire/core/check.h"
 
@@ -12,12 +13,10 @@ namespace {
 
 constexpr std::uint32_t kOne = 256;  // of fixed-point numbers
 constexpr unsigned kFade = 5;        // a message counts for about 2^5 messages
-constexpr std::uint8_t kNever = 255;
 
 constexpr std::size_t kRowClasses = 40;
 constexpr std::size_t kDensityClasses = 3;
 constexpr std::size_t kColumnClasses = 8;
-constexpr std::size_t kAgeClasses = 17;
 constexpr std::size_t kClasses = kDensityClasses * kColumnClasses * kAgeClasses;
 static_assert(kColumnClasses * kAgeClasses <= 256);  // column_classes_ has bytes
 
@@ -30,18 +29,6 @@ constexpr std::uint64_t kPrior = 1;
 // Of many rows, a message counts one in so many: a sample is enough, and cheap.
 constexpr std::size_t kSampledRows = 4;
 constexpr std::size_t kManyRows = 64;
-
-constexpr std::array<std::uint8_t, kAgeClasses - 1> kAgeLimits = {
-    3, 6, 10, 14, 18, 22, 26, 30, 36, 44, 54, 70, 90, 120, 160, 250};
-
-constexpr auto kAgeClassOf = [] {
-  std::array<std::uint8_t, 256> table{};
-  for (std::size_t age = 0; age < table.size(); ++age) {
-    const auto below = std::ranges::count_if(kAgeLimits, [&](auto limit) { return limit <= age; });
-    table[age] = static_cast<std::uint8_t>(below);
-  }
-  return table;
-}();
 
 // By half octaves of an expected number of indices, in 1/256.
 std::size_t row_class(std::uint64_t expected) {
@@ -59,7 +46,7 @@ std::size_t column_class(std::uint64_t eighths) {
 
 IndexHistory::IndexHistory(std::size_t rows, std::size_t columns, std::size_t kept)
     : kept_(kept),
-      ages_(rows * columns, kNever),
+      ages_(rows * columns, kAgeNever),
       row_activity_(rows),
       column_activity_(columns),
       counts_(kRowClasses),
@@ -127,7 +114,7 @@ void IndexHistory::record(std::span<const std::uint32_t> indices) {
   learn_weights(indices);
   for (std::uint32_t& activity : row_activity_) activity -= activity >> kFade;
   for (std::uint32_t& activity : column_activity_) activity -= activity >> kFade;
-  for (std::uint8_t& age : ages_) age = static_cast<std::uint8_t>(age + (age < kNever ? 1 : 0));
+  for (std::uint8_t& age : ages_) age = static_cast<std::uint8_t>(age + (age < kAgeNever ? 1 : 0));
   for (const std::uint32_t index : indices) {
     row_activity_[index / columns()] += kOne;
     column_activity_[index % columns()] += kOne;

@@ -54,8 +54,10 @@ class RangeEncoder {
     range_ *= size;
     settle();
   }
-  void put_bit(bool bit, const AdaptiveBit& model) {
-    const std::uint32_t bound = (range_ >> AdaptiveBit::kBits) * model.zeros();
+  void put_bit(bool bit, const AdaptiveBit& model) { put_bit(bit, model.zeros()); }
+  // With the probability of a zero in 1/65536, which is neither 0 nor 65536.
+  void put_bit(bool bit, std::uint32_t zeros) {
+    const std::uint32_t bound = (range_ >> AdaptiveBit::kBits) * zeros;
     if (bit) {
       low_ += bound;
       range_ -= bound;
@@ -137,8 +139,9 @@ class RangeDecoder {
     range_ *= size;
     settle();
   }
-  bool bit(const AdaptiveBit& model) {
-    const std::uint32_t bound = (range_ >> AdaptiveBit::kBits) * model.zeros();
+  bool bit(const AdaptiveBit& model) { return bit(model.zeros()); }
+  bool bit(std::uint32_t zeros) {
+    const std::uint32_t bound = (range_ >> AdaptiveBit::kBits) * zeros;
     const bool bit = code_ >= bound;
     if (bit) {
       code_ -= bound;

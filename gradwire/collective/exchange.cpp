@@ -54,6 +54,16 @@ TensorCodecs default_down(Topology topology, const TensorCodecs& up) {
   return traits_of(topology).has_downlink ? up : TensorCodecs(make_plain_codec());
 }
 
+void check_grace(const Grace& grace, const MethodExchangeOptions& method, Topology topology) {
+  GW_CHECK(method.is_ported);
+  if (!(grace.share > 0 && grace.share <= 1)) {
+    throw Error("the share of the ranks to wait for is above 0 and at most 1");
+  }
+  if (!traits_of(topology).has_owners) {
+    refuse(topology, "no owner decides for all ranks whom a mean counts; use " + with_owners());
+  }
+}
+
 void check_mixed(const ExchangeOptions& options, const MethodExchangeOptions& method,
                  Topology topology, std::size_t tensors) {
   GW_CHECK(!options.up && !options.down && !method.keeps_uploads);
@@ -146,6 +156,8 @@ ExchangeSetup make_setup(std::vector<TensorSize> tensors, const ExchangeOptions&
   setup.seed = options.seed;
   setup.is_ported = method.is_ported;
   setup.keeps_uploads = method.keeps_uploads;
+  if (method.grace.is_given()) check_grace(method.grace, method, setup.topology);
+  if (ranks > 1) setup.grace = method.grace;
   setup.tensor_ids = tensor_ids(tensors);
   setup.tensors = std::move(tensors);
 
@@ -191,6 +203,7 @@ std::vector<Fact> facts_of(const ExchangeSetup& setup, const ExchangeOptions& op
       {"segment length", std::to_string(options.segment_elements_max)},
       {"memory", std::string(setup.is_ported ? "with" : "without") + " a worker's port" +
                      (setup.keeps_uploads ? ", last messages kept" : "")},
+      {"grace", std::to_string(setup.grace.share)},
       {"server", std::to_string(setup.server) + (options.server_contributes ? "" : ", dedicated")},
   };
 }
@@ -204,7 +217,8 @@ std::unique_ptr<MethodExchange> make_method_exchange(Communicator& communicator,
   ExchangeSetup setup =
       make_setup(std::move(tensors), options, method, communicator.links(), communicator.size());
   const std::vector<Fact> facts = facts_of(setup, options);
-  const ExchangeMaker make = exchange_maker(setup.topology);
+  const ExchangeMaker make =
+      setup.grace.is_given() ? grace_exchange_maker() : exchange_maker(setup.topology);
   std::unique_ptr<MethodExchange> exchange;
   communicator.impl().call([&](PeerLinks& links) {
     links.agreement.compare(facts);

@@ -58,6 +58,10 @@ struct ExchangeCall {
 struct ExchangeReport {
   // A rank met a NaN or an infinity. All ranks see the same flag, and must not use the means.
   bool poisoned = false;
+
+  // The ranks whose messages some owner did not count, since they were late: the same on all ranks.
+  std::vector<std::size_t> late = {};
+
   Traffic traffic = {};
   Phases phases = {};
 };

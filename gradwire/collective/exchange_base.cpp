@@ -9,6 +9,7 @@
 #include "gradwire/core/check.h"
 #include "gradwire/kernel/block.h"
 #include "gradwire/kernel/copy.h"
+#include "gradwire/kernel/sums.h"
 
 namespace gradwire {
 namespace {
@@ -182,7 +183,6 @@ void ExchangeBase::prepare_all() {
                });
 }
 
-// What a piece sends: prepared now, while it is in the cache, unless all had to be before.
 std::span<const float> ExchangeBase::prepared(const TensorPiece& piece, PieceMemory& memory) {
   if (!setup_.is_ported || setup_.up.needs_whole_tensor()) return values(piece);
   const std::span<float> gradient = means(piece);
@@ -389,6 +389,24 @@ ParcelReader ExchangeBase::open_own(const Written& written, const Segment& segme
   return *parcel;
 }
 
+// A late message is remembered as one of zeros: all values stay unsent. Values with a NaN would
+// stay for ever; they are given up, as those of a poisoned exchange are.
+SentPiece ExchangeBase::sent_piece(const Piece& piece, std::size_t i, PieceMemory& memory,
+                                   std::span<float> scratch) const {
+  switch (sent_[i].state) {
+    case SentPayload::State::none:
+      return {};
+    case SentPayload::State::counted:
+      return {up(piece.of_tensor.tensor), sent_[i].payload, memory.workspace, scratch};
+    case SentPayload::State::late:
+      break;
+  }
+  const bool is_finite =
+      !method_.worker->keeps_values() ||
+      kernel::is_finite_magnitude(kernel::largest_magnitude(means(piece.of_tensor)));
+  return is_finite ? SentPiece::late(scratch) : SentPiece();
+}
+
 void ExchangeBase::check(const Decoded<void>& decoded, std::size_t sender) {
   if (!decoded) refuse(links_->presence, sender, "a payload", decoded.error());
 }
@@ -409,16 +427,16 @@ void ExchangeBase::zero_means(const Segment& segment) {
 
 float ExchangeBase::weigh(const Segment& segment, std::span<ParcelReader> parcels) {
   for (std::size_t peer = 0; peer < ranks_; ++peer) {
-    for (std::size_t i = 0; i < segment.piece_count && contributes(peer); ++i) {
+    for (std::size_t i = 0; i < segment.piece_count && is_counted(peer); ++i) {
       payloads_[i * ranks_ + peer] = parcels[peer].next();
     }
   }
   double total = 0;
   for (std::size_t peer = 0; peer < ranks_; ++peer) {
-    if (contributes(peer)) total += double{parcels[peer].weight()};
+    if (is_counted(peer)) total += double{parcels[peer].weight()};
   }
   for (std::size_t peer = 0; peer < ranks_; ++peer) {
-    if (!contributes(peer)) continue;
+    if (!is_counted(peer)) continue;
     shares_[peer] = total > 0 ? static_cast<float>(double{parcels[peer].weight()} / total) : 0;
   }
   return static_cast<float>(total);
@@ -435,7 +453,7 @@ std::optional<BadPayload> ExchangeBase::add_to_zeros(const Piece& piece, std::si
                                                      PieceMemory& memory, std::span<float> mean,
                                                      float scale) {
   for (std::size_t peer = 0; peer < ranks_; ++peer) {
-    if (!contributes(peer)) continue;
+    if (!is_counted(peer)) continue;
     const bool has_stayed = peer == rank_ && saves_entropy();
     const Codec& codec = has_stayed ? *staying_codec_ : up(piece.of_tensor.tensor);
     const float weight = scale * shares_[peer];
@@ -475,6 +493,7 @@ Decoded<void> ExchangeBase::decode_mean(const Codec& codec, std::span<const std:
 void ExchangeBase::walk(std::span<const Written> segments, const Visitor& visit) const {
   const auto walk_pieces = [&](const auto& visit_piece) {
     for (std::size_t i = 0; i < segments.size(); ++i) {
+      if (segments[i].parcel.empty()) continue;  // nothing was sent for it
       const Segment& segment = layout().segments[i];
       ParcelReader parcel = open_own(segments[i], segment);
       for (const Piece& piece : layout().pieces_of(segment)) {

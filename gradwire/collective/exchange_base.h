@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "gradwire/codec/codec.h"
+#include "gradwire/collective/counted_ranks.h"
 #include "gradwire/collective/frame_inbox.h"
+#include "gradwire/collective/grace.h"
 #include "gradwire/collective/layout.h"
 #include "gradwire/collective/method_exchange.h"
 #include "gradwire/collective/parcel.h"
@@ -39,6 +41,7 @@ struct ExchangeSetup {
   std::uint64_t seed = 0;
   bool is_ported = false;
   bool keeps_uploads = false;
+  Grace grace = {};          // for late ranks
   std::uint32_t number = 0;  // of the exchange in its run
   Layout layout;
 };
@@ -48,6 +51,8 @@ using ExchangeMaker = std::unique_ptr<MethodExchange> (*)(Communicator::Impl& co
                                                           ExchangeSetup setup,
                                                           Transport& transport);
 ExchangeMaker exchange_maker(Topology topology);
+// The same for a setup with grace, of a topology with owners.
+ExchangeMaker grace_exchange_maker();
 
 inline void scale_by(float factor, std::span<float> values) {
   if (factor == 1) return;
@@ -81,9 +86,9 @@ class ExchangeBase : public MethodExchange, public Job {
   ExchangeReport finish() final;
 
   std::vector<TensorPiece> owned() const override { return {}; }
-  std::size_t upload_bytes() const final { return uploads_.bytes(); }
-  std::vector<std::byte> save_uploads() const final { return uploads_.save(); }
-  void load_uploads(std::span<const std::byte> bytes) final;
+  std::size_t upload_bytes() const override { return uploads_.bytes(); }
+  std::vector<std::byte> save_uploads() const override { return uploads_.save(); }
+  void load_uploads(std::span<const std::byte> bytes) override;
 
  protected:
   ExchangeBase(Communicator::Impl& communicator, ExchangeSetup setup);
@@ -124,16 +129,36 @@ class ExchangeBase : public MethodExchange, public Job {
     return {.lane = lane, .exchange = Communicator::Impl::exchange_tag(setup_.number)};
   }
 
+  // --- For a part of an exchange that works between calls ---
+
+  void attach(PeerLinks& links) { links_ = &links; }
+  // Frames and random numbers are those of this step from now on.
+  void set_step(std::uint64_t step) { call_.step = step; }
+  // Means have the messages of these ranks only; null: of all that contribute.
+  void count_only(const CountedRanks* counted) { counted_ = counted; }
+
   // --- The uplink's message ---
 
-  // Nothing, if this rank sent nothing.
-  using SentPayload = std::optional<std::span<const std::byte>>;
+  // What became of this rank's message for a piece.
+  struct SentPayload {
+    enum class State { none, counted, late };
+    State state = State::none;
+    std::span<const std::byte> payload = {};  // if it was counted
+
+    // Or will be, where uploads are kept.
+    static SentPayload counted(std::span<const std::byte> payload) {
+      return {.state = State::counted, .payload = payload};
+    }
+  };
 
   const FrameKind& up_kind() const { return up_kind_; }
   std::size_t up_frame_bytes_max(const Segment& segment) const;
   std::size_t up_bytes_max(const Piece& piece) const;
   void measure_values();
   void prepare_all();  // in place
+  // The values that a piece sends. Prepared now, while it is in the cache, unless all had to be
+  // before.
+  std::span<const float> prepared(const TensorPiece& piece, PieceMemory& memory);
   Written encode_up(const Segment& segment, std::span<std::byte> memory);
   // The same for a segment that stays on this rank, if saves_entropy(). Nothing is reported: see
   // report_staying().
@@ -204,6 +229,9 @@ class ExchangeBase : public MethodExchange, public Job {
 
   // The header of a frame of this rank, without poison.
   FrameHeader header_of(const FrameKind& kind, const Segment& segment) const;
+  // The frame at the front of `bytes`, if it is the expected one.
+  Decoded<Frame> expected_frame(std::span<const std::byte> bytes, const FrameKind& kind,
+                                const Segment& segment, std::size_t sender) const;
   // Whether a header is that of the expected frame.
   Decoded<void> check_header(const FrameHeader& header, const FrameKind& kind,
                              const Segment& segment, std::size_t sender) const;
@@ -230,6 +258,7 @@ class ExchangeBase : public MethodExchange, public Job {
   Incoming open_upload(Inbox& inbox, const Segment& segment, std::size_t kept_index);
   // What this rank itself gives: what it wrote, or its last message.
   Incoming open_own_upload(const Written& written, const Segment& segment, std::size_t kept_index);
+  Uploads& uploads() { return uploads_; }
   void keep_uploads(std::span<const Segment> segments) {
     if (!setup_.keeps_uploads) return;
     kept_segments_ = segments;
@@ -256,7 +285,7 @@ class ExchangeBase : public MethodExchange, public Job {
 
   // The mean of everybody's parcels for a segment, times a scale: first the weights, of which the
   // sum is returned, then piece by piece, added in the order of the ranks. Parcels are by rank;
-  // those of ranks that do not contribute are not looked at.
+  // those of ranks that do not contribute, or are not counted, are not looked at.
   float weigh(const Segment& segment, std::span<ParcelReader> parcels);
   std::optional<BadPayload> average(const Piece& piece, std::size_t i, PieceMemory& memory,
                                     std::span<float> mean, float scale = 1);
@@ -290,11 +319,7 @@ class ExchangeBase : public MethodExchange, public Job {
       return std::nullopt;
     }
     const std::span<float> scratch = memory.scratch(result.size());
-    port.remember(piece.of_tensor,
-                  sent_[i]
-                      ? SentPiece(up(piece.of_tensor.tensor), *sent_[i], memory.workspace, scratch)
-                      : SentPiece(),
-                  result);
+    port.remember(piece.of_tensor, sent_piece(piece, i, memory, scratch), result);
     const std::span<float> mean = port.keeps_values() ? result : scratch;
     if (auto bad = fill_mean(piece, i, memory, mean, port.mean_scale(piece.of_tensor.tensor))) {
       return bad;
@@ -302,6 +327,8 @@ class ExchangeBase : public MethodExchange, public Job {
     port.commit(piece.of_tensor, mean, result);
     return std::nullopt;
   }
+  SentPiece sent_piece(const Piece& piece, std::size_t i, PieceMemory& memory,
+                       std::span<float> scratch) const;
   // Call it when all frames have been seen: what came counts from now on, or never.
   void settle_uploads() { report_.poisoned ? uploads_.forget() : uploads_.commit(); }
 
@@ -381,13 +408,13 @@ class ExchangeBase : public MethodExchange, public Job {
   Written join_payloads(std::span<std::byte> room, std::size_t pieces, float weight);
   Decoded<Frame> checked_frame(Inbox& inbox, const FrameKind& kind, const Segment& segment,
                                std::size_t sender);
-  Decoded<Frame> expected_frame(std::span<const std::byte> bytes, const FrameKind& kind,
-                                const Segment& segment, std::size_t sender) const;
-  std::span<const float> prepared(const TensorPiece& piece, PieceMemory& memory);
 
   void begin(PeerLinks& links) final;
   Turn advance(PeerLinks& links) final;
   void check_call(const ExchangeCall& call, const MethodCall& method) const;
+  bool is_counted(std::size_t rank) const {
+    return contributes(rank) && (counted_ == nullptr || counted_->has(rank));
+  }
 
   Communicator::Impl& communicator_;
   const ExchangeSetup setup_;
@@ -400,6 +427,7 @@ class ExchangeBase : public MethodExchange, public Job {
   ExchangeReport report_;
   bool is_started_ = false;
   PeerLinks* links_ = nullptr;
+  const CountedRanks* counted_ = nullptr;
   PieceThreads& threads_;
   std::vector<Scale> scales_;  // of the values, by tensor
   std::vector<float> shares_;  // of the weights, by rank

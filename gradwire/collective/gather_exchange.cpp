@@ -181,7 +181,9 @@ void GatherExchange::commit_next() {
   ParcelReader own = sends_nothing() ? ParcelReader() : open_own(written_[index], segment);
   commit_segment(
       segment,
-      [&](const Piece&) { return sends_nothing() ? SentPayload() : SentPayload(own.next()); },
+      [&](const Piece&) {
+        return sends_nothing() ? SentPayload() : SentPayload::counted(own.next());
+      },
       [&](const Piece& piece, std::size_t i, PieceMemory& memory, std::span<float> mean,
           float scale) { return average(piece, i, memory, mean, scale); });
 }

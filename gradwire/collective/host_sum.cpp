@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -86,16 +87,19 @@ class HostSum::Slots {
   std::shared_ptr<SharedMemory> memory_;
 };
 
-// Tells the other ranks of the host that something is in this rank's slot, and waits until they
-// have told the same.
+// Tells other ranks of the host that something is in this rank's slot, and waits until they have
+// told the same. Only ranks that hear are told, and wait.
 class HostSum::Bell {
  public:
-  Bell(Slots& slots, std::uint32_t number, Lane lane) : slots_(slots), in_(slots.ranks()) {
+  using Hears = std::function<bool(std::size_t rank)>;
+  Bell(Slots& slots, std::uint32_t number, Lane lane, const Hears& hears)
+      : slots_(slots), in_(slots.ranks()) {
     const Tag tag{.lane = lane, .exchange = Communicator::Impl::exchange_tag(number)};
     slots.local().impl().call([&](PeerLinks& links) {
       for (std::size_t rank = 0; rank < in_.size(); ++rank) {
         if (rank == slots.place()) continue;
-        senders_.push_back(links.transport.sender(rank, tag, out_));
+        if (hears(rank)) senders_.push_back(links.transport.sender(rank, tag, out_));
+        if (!hears(slots.place())) continue;
         receivers_.push_back(
             {.rank = rank, .receiver = links.transport.receiver(rank, tag, in_[rank])});
       }
@@ -167,7 +171,7 @@ class HostSum::Sum final : public Job {
         slots_(slots),
         first_(first),
         last_(last),
-        bell_(slots, number, Lane::up) {}
+        bell_(slots, number, Lane::up, [&](std::size_t place) { return has_part(place); }) {}
 
   void start(std::uint64_t step, float weight, std::span<const std::span<float>> values) {
     GW_CHECK(!is_started_);
@@ -205,6 +209,11 @@ class HostSum::Sum final : public Job {
   }
 
  private:
+  // Ranks without a part have nothing to add up, and wait for nobody.
+  bool has_part(std::size_t place) const {
+    return std::ranges::any_of(slots_.part_of(place),
+                               [&](const TensorPiece& piece) { return is_in_group(piece); });
+  }
   bool is_in_group(const TensorPiece& piece) const {
     return piece.tensor >= first_ && piece.tensor < last_;
   }
@@ -260,7 +269,7 @@ class HostSum::Gather final : public Job {
   Gather(Slots& slots, std::uint32_t number)
       : Job(Communicator::Impl::exchange_tag(number)),
         slots_(slots),
-        bell_(slots, number, Lane::down) {}
+        bell_(slots, number, Lane::down, [](std::size_t) { return true; }) {}
 
   PartFacts run(std::uint64_t step, const PartFacts& own,
                 std::span<const std::span<float>> outputs) {

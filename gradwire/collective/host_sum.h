@@ -53,7 +53,8 @@ class HostSum {
   // until wait() returns.
   void start(std::size_t group, std::uint64_t step, float weight,
              std::span<const std::span<float>> values);
-  // Throws PeerError.
+  // The values of a rank without a part are in its slot then, and may still be read there: it must
+  // not start the group again before it has something that follows from the sum. Throws PeerError.
   void wait(std::size_t group);
 
   // Waits for the parts of all ranks of the host and writes them to `outputs`. Returns the facts of

@@ -15,6 +15,7 @@
 
 #include "gradwire/codec/codec.h"
 #include "gradwire/collective/exchange.h"
+#include "gradwire/collective/grace.h"
 
 namespace gradwire {
 
@@ -32,6 +33,10 @@ class OwnerPort {
   // The exchange is not poisoned: all ranks got `sent` instead of `wanted` of prepare().
   virtual void commit(const TensorPiece& piece, std::span<const float> mean,
                       std::span<const float> sent) = 0;
+
+  // Only with MethodExchangeOptions::grace, where owners work between calls: a call of this rank
+  // begins. On the progress thread, as the other functions are then.
+  virtual void begin_call() {}
 };
 
 // The message of this rank for one piece.
@@ -44,10 +49,19 @@ class SentPiece {
             std::span<float> scratch)
       : codec_(&codec), payload_(payload), workspace_(&workspace), scratch_(scratch) {}
 
-  bool is_empty() const { return codec_ == nullptr; }
+  // A message that came too late to be counted: all of it is still unsent, as if zeros had been
+  // sent.
+  static SentPiece late(std::span<float> scratch) {
+    SentPiece piece;
+    piece.is_late_ = true;
+    piece.scratch_ = scratch;
+    return piece;
+  }
+
+  bool is_empty() const { return codec_ == nullptr && !is_late_; }
   std::span<const std::byte> payload() const { return payload_; }
 
-  // target = C(v); zeros where nothing was sent.
+  // target = C(v); zeros where nothing was sent or counted.
   void decode(std::span<float> target) const;
   // C(v) in scratch memory, until WorkerPort::remember() returns. Something must have been sent.
   std::span<const float> decoded() const;
@@ -56,6 +70,7 @@ class SentPiece {
 
  private:
   const Codec* codec_ = nullptr;
+  bool is_late_ = false;
   std::span<const std::byte> payload_;
   Workspace* workspace_ = nullptr;
   std::span<float> scratch_;
@@ -117,6 +132,10 @@ struct MethodExchangeOptions {
 
   bool is_ported = false;      // calls have a worker's port; received frames are kept for it
   bool keeps_uploads = false;  // a rank may reuse its last message
+
+  // Owners do not wait for late ranks. Only ported exchanges of scatter and server, whose steps
+  // follow one another: the first call may have any step, and every other call has the next one.
+  Grace grace = {};
 };
 
 // The method's part of a call.
@@ -144,6 +163,11 @@ class MethodExchange : public Exchange {
 
   // The ranges that this rank averages for all; empty where there are no owners.
   virtual std::vector<TensorPiece> owned() const = 0;
+
+  // With MethodExchangeOptions::grace, between calls. Whether the next call's means are here before
+  // it has started: its message would be late. And whether owners have closed them on this rank.
+  virtual bool has_next_result() const { return false; }
+  virtual bool is_ahead() const { return false; }
 
   // The kept messages as bytes, for checkpoints. Between calls only. Loading throws Error for bytes
   // of another exchange.

@@ -7,8 +7,15 @@
 namespace gradwire {
 namespace {
 
-// Round by round a segment for each owner, the next rank's first and the own chunk's last: all
-// links are busy from the start, and no owner waits for its first segment.
+template <class BytesOf>
+std::size_t largest(std::span<const Segment> segments, const BytesOf& bytes_of) {
+  std::size_t bytes = 0;
+  for (const Segment& segment : segments) bytes = std::max(bytes, bytes_of(segment));
+  return bytes;
+}
+
+}  // namespace
+
 std::vector<std::size_t> encoding_order(const Layout& layout, std::size_t rank) {
   std::vector<std::size_t> order;
   for (std::size_t round = 0; order.size() < layout.segments.size(); ++round) {
@@ -20,14 +27,13 @@ std::vector<std::size_t> encoding_order(const Layout& layout, std::size_t rank) 
   return order;
 }
 
-template <class BytesOf>
-std::size_t largest(std::span<const Segment> segments, const BytesOf& bytes_of) {
-  std::size_t bytes = 0;
-  for (const Segment& segment : segments) bytes = std::max(bytes, bytes_of(segment));
-  return bytes;
+std::size_t owner_of(const Layout& layout, std::size_t segment) {
+  const auto owns = [segment](const Chunk& chunk) {
+    return segment >= chunk.first_segment && segment < chunk.first_segment + chunk.segment_count;
+  };
+  const auto chunk = std::ranges::find_if(layout.chunks, owns);
+  return static_cast<std::size_t>(chunk - layout.chunks.begin());
 }
-
-}  // namespace
 
 OwnerExchange::OwnerExchange(Communicator::Impl& communicator, ExchangeSetup given,
                              Transport& transport)
@@ -367,17 +373,9 @@ bool OwnerExchange::work_ahead() {
 }
 
 bool OwnerExchange::is_to_come_down(std::size_t segment) const {
-  const std::size_t owner = owner_of(segment);
+  const std::size_t owner = owner_of(layout(), segment);
   const std::size_t first = layout().chunks[owner].first_segment;
   return down_inboxes_[owner] && segment >= first + down_inboxes_[owner]->taken();
-}
-
-std::size_t OwnerExchange::owner_of(std::size_t segment) const {
-  const auto owns = [segment](const Chunk& chunk) {
-    return segment >= chunk.first_segment && segment < chunk.first_segment + chunk.segment_count;
-  };
-  const auto chunk = std::ranges::find_if(layout().chunks, owns);
-  return static_cast<std::size_t>(chunk - layout().chunks.begin());
 }
 
 void OwnerExchange::tell_result(std::size_t owner) {
@@ -421,7 +419,7 @@ void OwnerExchange::settle() {
 void OwnerExchange::commit_next() {
   const std::size_t index = committed_++;
   const Segment& segment = layout().segments[index];
-  const std::size_t owner = owner_of(index);
+  const std::size_t owner = owner_of(layout(), index);
   if (owner == rank() && !is_replay()) {
     came_down_[index] = open_own(sent_down_[index - own_chunk().first_segment], segment);
   }
@@ -432,7 +430,9 @@ void OwnerExchange::commit_next() {
   }
   commit_segment(
       segment,
-      [&](const Piece&) { return sends_nothing() ? SentPayload() : SentPayload(own.next()); },
+      [&](const Piece&) {
+        return sends_nothing() ? SentPayload() : SentPayload::counted(own.next());
+      },
       [&](const Piece& piece, std::size_t p, PieceMemory& memory, std::span<float> mean,
           float scale) {
         const auto decoded = down(piece).decode(came_payloads_[p], mean, memory.workspace);
@@ -457,19 +457,6 @@ std::span<float> OwnerExchange::own_mean(std::size_t part) {
 
 std::span<float> OwnerExchange::own_wanted(std::size_t part) {
   return method().owner != nullptr ? own_wanted_.part(layout(), own_chunk(), part) : own_mean(part);
-}
-
-std::span<float> OwnerExchange::ChunkArray::part(const Layout& layout, const Chunk& chunk,
-                                                 std::size_t part) {
-  if (at_.empty()) {
-    std::size_t elements = 0;
-    for (const Part& each : layout.parts_of(chunk)) {
-      at_.push_back(elements);
-      elements += each.elements;
-    }
-    values_.resize(elements);
-  }
-  return std::span(values_).subspan(at_[part - chunk.first_part], layout.parts[part].elements);
 }
 
 bool OwnerExchange::has_sent_all() {

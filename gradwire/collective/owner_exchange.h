@@ -8,9 +8,16 @@
 
 #include <algorithm>
 
+#include "gradwire/collective/chunk_array.h"
 #include "gradwire/collective/exchange_base.h"
 
 namespace gradwire {
+
+// The segments in the order in which a rank encodes them. Round by round a segment for each owner,
+// the next rank's first and the own chunk's last: all links are busy from the start, and no owner
+// waits for its first segment.
+std::vector<std::size_t> encoding_order(const Layout& layout, std::size_t rank);
+std::size_t owner_of(const Layout& layout, std::size_t segment);
 
 class OwnerExchange final : public ExchangeBase {
  public:
@@ -35,7 +42,6 @@ class OwnerExchange final : public ExchangeBase {
   bool is_to_come_down(std::size_t segment) const;
   void tell_result(std::size_t owner);
   void take_results();
-  std::size_t owner_of(std::size_t segment) const;
   void settle();
   Turn commit_turn();
   void commit_next();
@@ -53,15 +59,6 @@ class OwnerExchange final : public ExchangeBase {
   Encoded encode_down(const Piece& piece, std::span<const float> mean, std::span<std::byte> room,
                       PieceMemory& memory);
 
-  // A float for each element of the own chunk, part by part.
-  class ChunkArray {
-   public:
-    std::span<float> part(const Layout& layout, const Chunk& chunk, std::size_t part);
-
-   private:
-    std::vector<float> values_;
-    std::vector<std::size_t> at_;  // by part of the chunk
-  };
   // Where the mean of a part, and what is wanted for it, are laid out if they have to be: the mean
   // for an owner's port, and both for a downlink's codec that sees the whole part first.
   std::span<float> own_mean(std::size_t part);

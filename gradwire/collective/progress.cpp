@@ -65,7 +65,8 @@ Communicator::Impl::~Impl() {
   }
   wake_.notify_one();
   thread_.join();
-  hosts_.reset();  // its groups use the transport
+  services_.clear();  // they use the transport
+  hosts_.reset();     // its groups do, too
 }
 
 void Communicator::Impl::queue(Job& job) { (whole_ ? *whole_ : *this).queue(job, *links_); }
@@ -98,7 +99,10 @@ void Communicator::Impl::call(const std::function<void(PeerLinks&)>& task) {
 
 void Communicator::Impl::close() {
   if (whole_ != nullptr) return;
-  call([](PeerLinks& links) { links.presence.leave(); });
+  call([this](PeerLinks& links) {
+    is_over_ = true;
+    links.presence.leave();
+  });
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
   failure_ = std::make_exception_ptr(Error("the communicator is closed"));
@@ -106,10 +110,19 @@ void Communicator::Impl::close() {
 
 void Communicator::Impl::set_hosts(std::unique_ptr<HostGroups> hosts) { hosts_ = std::move(hosts); }
 
+Service& Communicator::Impl::serve(std::unique_ptr<Service> service) {
+  return (whole_ ? *whole_ : *this).serve(std::move(service), *links_);
+}
+
+Service& Communicator::Impl::serve(std::unique_ptr<Service> service, PeerLinks& links) {
+  services_.push_back({.links = links, .service = std::move(service)});
+  return *services_.back().service;
+}
+
 void Communicator::Impl::serve() {
   std::unique_lock lock(mutex_);
   while (!is_stopping_) {
-    if (queued_.empty() && running_.empty()) {
+    if (queued_.empty() && running_.empty() && !is_serving()) {
       wake_.wait_for(lock, presence_.tick_interval());
       if (!queued_.empty() || failure_) continue;
       lock.unlock();
@@ -128,10 +141,10 @@ void Communicator::Impl::serve() {
 void Communicator::Impl::advance_jobs() {
   try {
     begin_jobs();
-    if (give_turns() || work_ahead()) {
+    if (give_services_turns() || give_turns() || work_ahead()) {
       last_work_ = std::chrono::steady_clock::now();
       presence_.tick();
-    } else if (!running_.empty()) {
+    } else if (!running_.empty() || is_serving()) {
       wait_for_transfers();
     }
   } catch (const PeerError& error) {
@@ -205,12 +218,30 @@ bool Communicator::Impl::work_ahead() {
   });
 }
 
+bool Communicator::Impl::give_services_turns() {
+  return is_serving() && std::ranges::any_of(services_, [](Served& served) {
+           return served.service->take_turn(served.links);
+         });
+}
+
 void Communicator::Impl::wait_for_transfers() {
+  const auto now = std::chrono::steady_clock::now();
+  std::chrono::microseconds time = presence_.tick_interval();
+  if (is_serving()) {
+    for (const Served& served : services_) {
+      const auto due = served.service->due();
+      if (!due) continue;
+      const auto left = std::chrono::ceil<std::chrono::microseconds>(*due - now);
+      time = std::clamp(left, std::chrono::microseconds(0), time);
+    }
+  }
+  if (running_.empty()) return presence_.await_any(now, time);  // nobody waits
   const StopWatch watch(running_.front()->seconds_);
-  presence_.await_any(last_work_);
+  presence_.await_any(last_work_, time);
 }
 
 void Communicator::Impl::end_jobs(const std::exception_ptr& failure) {
+  is_over_ = true;
   {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = failure;

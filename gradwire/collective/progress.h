@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -71,6 +72,21 @@ class Job {
   std::exception_ptr failure_;
 };
 
+// What a rank does for the others between its own calls. It is served until the communicator is
+// closed, and gets turns before all jobs do, but none while a job runs alone.
+class Service {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  virtual ~Service() = default;
+
+  // Both are called on the progress thread; what they throw counts as thrown by a job. Does one
+  // piece of work; false if there is none now.
+  virtual bool take_turn(PeerLinks& links) = 0;
+  // When there will be work even if nothing comes.
+  virtual std::optional<Time> due() const = 0;
+};
+
 class Communicator::Impl {
  public:
   Impl(std::unique_ptr<Transport> transport, const CommunicatorOptions& options);
@@ -88,6 +104,9 @@ class Communicator::Impl {
   void call(const std::function<void(PeerLinks&)>& task);
 
   void close();
+
+  // Begins to serve it, on the progress thread.
+  Service& serve(std::unique_ptr<Service> service);
 
   // For exchanges: a number for each of them, in the order in which they are made.
   std::uint32_t take_exchange_number() { return exchanges_++; }
@@ -114,12 +133,15 @@ class Communicator::Impl {
 
  private:
   void serve();
+  Service& serve(std::unique_ptr<Service> service, PeerLinks& links);
   void begin_jobs();
   Job* take_next();
   bool may_begin(const Job& job) const;
   void advance_jobs();
   bool give_turns();
   bool work_ahead();
+  bool give_services_turns();
+  bool is_serving() const { return !services_.empty() && !is_over_; }
   void wait_for_transfers();
   void end_jobs(const std::exception_ptr& failure);
   void end_job(Job& job, std::exception_ptr failure);
@@ -151,6 +173,12 @@ class Communicator::Impl {
   // Of the progress thread alone.
   std::vector<Job*> running_;                        // oldest first
   std::chrono::steady_clock::time_point last_work_;  // of any job
+  struct Served {
+    PeerLinks& links;
+    std::unique_ptr<Service> service;
+  };
+  std::vector<Served> services_;
+  bool is_over_ = false;  // for services: the peers leave, or something has failed
 
   std::thread thread_;
 };

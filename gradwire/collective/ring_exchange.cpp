@@ -181,8 +181,8 @@ void RingExchange::commit_next() {
   commit_segment(
       segment,
       [&](const Piece& piece) {
-        return SentPayload(own_frames_.size() > 0 ? own.next()
-                                                  : std::as_bytes(values(piece.of_tensor)));
+        return SentPayload::counted(
+            own_frames_.size() > 0 ? own.next() : std::as_bytes(values(piece.of_tensor)));
       },
       [&](const Piece&, std::size_t p, PieceMemory& memory, std::span<float> mean, float scale) {
         const auto decoded = downs().common().decode(mean_payloads_[p], mean, memory.workspace);

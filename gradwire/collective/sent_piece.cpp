@@ -6,7 +6,7 @@
 namespace gradwire {
 
 void SentPiece::decode(std::span<float> target) const {
-  if (is_empty()) {
+  if (codec_ == nullptr) {
     std::fill(target.begin(), target.end(), 0.0F);
   } else {
     GW_CHECK(codec_->decode(payload_, target, *workspace_).has_value());
@@ -20,7 +20,7 @@ std::span<const float> SentPiece::decoded() const {
 }
 
 void SentPiece::add(float weight, std::span<float> target) const {
-  if (is_empty()) return;
+  if (codec_ == nullptr) return;
   GW_CHECK(codec_->decode_add(payload_, weight, target, *workspace_).has_value());
 }
 

@@ -8,6 +8,7 @@
 #include "gradwire/codec/codec.h"
 #include "gradwire/collective/exchange_base.h"
 #include "gradwire/collective/gather_exchange.h"
+#include "gradwire/collective/grace_exchange.h"
 #include "gradwire/collective/owner_exchange.h"
 #include "gradwire/collective/plain_ring_exchange.h"
 #include "gradwire/collective/ring_exchange.h"
@@ -71,6 +72,7 @@ const Entry& entry_of(Topology topology) {
 const TopologyTraits& traits_of(Topology topology) { return entry_of(topology).traits; }
 
 ExchangeMaker exchange_maker(Topology topology) { return entry_of(topology).make; }
+ExchangeMaker grace_exchange_maker() { return make<GraceExchange>; }
 
 std::span<const Topology> all_topologies() {
   static constexpr auto kAll = [] {

@@ -29,6 +29,10 @@ class Uploads {
   }
   void commit();
   void forget() { noted_.clear(); }
+  // The same at once, for a message that came too late for its exchange.
+  void keep(std::size_t rank, std::size_t segment, std::span<const std::byte> parcel) {
+    parcels_[rank * segments_ + segment].assign(parcel.begin(), parcel.end());
+  }
 
   std::size_t bytes() const;
 

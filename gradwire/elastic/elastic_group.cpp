@@ -8,6 +8,7 @@
 #include "gradwire/collective/communicator.h"
 #include "gradwire/core/check.h"
 #include "gradwire/core/fields.h"
+#include "gradwire/elastic/host_step.h"
 #include "gradwire/elastic/member_loop.h"
 #include "gradwire/method/parsed_method.h"
 #include "gradwire/method/repeatable_method.h"
@@ -15,6 +16,7 @@
 namespace gradwire {
 
 using namespace elastic;
+using membership::MemberId;
 using membership::View;
 
 namespace {
@@ -39,6 +41,17 @@ void put_view(FieldWriter& out, const View& view) {
     out.put(member.id.low);
     out.put_text(member.address);
   }
+}
+
+// Stands for the result of a rank that does not exchange.
+const Bytes kNoFrames = {std::byte{0}};
+
+// Those of the ranks that exchange, in their order.
+std::vector<Bytes> exchanged(const std::vector<Bytes>& results) {
+  std::vector<Bytes> all;
+  std::ranges::copy_if(results, std::back_inserter(all),
+                       [](const Bytes& result) { return result != kNoFrames; });
+  return all;
 }
 
 View take_view(FieldReader& in) {
@@ -66,11 +79,8 @@ class ElasticGroup::Impl final : public CommitGate {
         callbacks_(callbacks),
         loop_(options) {
     last_world_ = {1, {loop_.self()}};
-    if (options_.join.empty()) {
-      is_new_ = false;
-    } else {
-      join();
-    }
+    last_workers_ = {loop_.self().id};
+    if (!options_.join.empty()) join();
   }
 
   ~Impl() override { release(); }
@@ -98,17 +108,12 @@ class ElasticGroup::Impl final : public CommitGate {
       if (!begin) return std::nullopt;
       ++report.attempts;
       try {
-        build(begin->view, begin->mail->make_transport(), begin->departures);
-        RepeatableMethod& method = is_average ? *buffers_method_ : *method_;
-        loop_.set_result_lane(traits_of(method.topology()).has_owners ? Lane::down : Lane::up);
-        gate_view_ = begin->view.number;
-        gate_step_ = begin->step;
-        begin->mail->begin_step();
+        build(*begin);
         report.members = begin->view.members.size();
-        report.method = method.run({.step = begin->step - 1,
-                                    .learning_rate = learning_rate,
-                                    .weight = weight(begin->view)},
-                                   values);
+        report.method = run_step(*begin, values, is_average,
+                                 {.step = begin->step - 1,
+                                  .learning_rate = learning_rate,
+                                  .weight = weight(begin->view)});
       } catch (const StepAborted&) {
         give_up(values);
         continue;
@@ -118,6 +123,7 @@ class ElasticGroup::Impl final : public CommitGate {
         loop_.on_wrong_rank(begin->view.number, error.rank());
         continue;
       }
+      last_workers_ = workers_of(begin->view);
       apply(begin->step, begin->view, values, is_average, report.method.poisoned > 0, false);
       loop_.on_committed(begin->step, is_average, model_hash());
       if (loop_.is_save_due(committed_)) loop_.on_saved(committed_, save());
@@ -150,7 +156,9 @@ class ElasticGroup::Impl final : public CommitGate {
   void on_result(std::size_t rank, std::span<const std::span<const std::byte>> frames) override {
     Bytes bytes;
     for (const auto& frame : frames) bytes.insert(bytes.end(), frame.begin(), frame.end());
-    loop_.on_result(gate_view_, gate_step_, rank, std::move(bytes));
+    const bool has_hosts = hosts_ != nullptr;
+    loop_.on_result(gate_view_, gate_step_, has_hosts ? hosts_->exchanging_ranks()[rank] : rank,
+                    std::move(bytes), has_hosts ? hosts_->listeners() : std::vector<std::size_t>());
   }
   void await_commit() override { loop_.await_commit(gate_view_, gate_step_); }
 
@@ -170,37 +178,123 @@ class ElasticGroup::Impl final : public CommitGate {
   void release() {
     if (method_) {
       state_ = method_->save();
-      state_workers_ = communicator_->size();
+      state_workers_ = method_workers_;
     }
     method_.reset();
     buffers_method_.reset();
+    echo_.reset();
+    hosts_.reset();
     communicator_.reset();
   }
 
-  void build(const View& view, std::unique_ptr<Transport> transport, std::uint64_t departures) {
+  // For the exchanges of a view.
+  void build(const BeginWork& begin) {
+    const View& view = begin.view;
     if (method_ && method_view_ == view.number) return;
     release();
-    communicator_ = std::make_unique<Communicator>(
-        std::move(transport), CommunicatorOptions{.run = view.number,
+    communicator_ = connect(view.number, begin.mail->make_transport());
+    if (std::vector<std::size_t> host_of = hosts_of(view); options_.hosts && !host_of.empty()) {
+      hosts_ = HostStep::make(*communicator_, std::move(host_of), tensors_, options_.buffers);
+    }
+    const std::vector<MemberId> workers = workers_of(view);
+    Communicator* exchanging = communicator_.get();
+    if (hosts_ && hosts_->listens()) {
+      echo_ = connect(view.number, ViewMail::make_echo(workers.size())->make_transport());
+      loop_.listen(view.number);
+      exchanging = echo_.get();
+    } else if (hosts_) {
+      exchanging = &hosts_->exchanging();
+    }
+    make_methods(*exchanging, begin.departures != departures_ || has_lost_shifts(workers));
+    method_view_ = view.number;
+    departures_ = begin.departures;
+  }
+
+  // To replay steps of a view.
+  void build_echo(std::uint64_t view, std::size_t workers) {
+    if (method_ && method_view_ == view && echo_ && echo_->size() == workers) return;
+    release();
+    echo_ = connect(view, ViewMail::make_echo(workers)->make_transport());
+    make_methods(*echo_, true);  // this process has no shifts of its own yet
+    method_view_ = view;
+    departures_ = 0;
+  }
+
+  std::unique_ptr<Communicator> connect(std::uint64_t view,
+                                        std::unique_ptr<Transport> transport) const {
+    return std::make_unique<Communicator>(
+        std::move(transport), CommunicatorOptions{.run = view,
                                                   // Members watch each other; see MemberLoop.
                                                   .peer_timeout = std::chrono::hours(1'000'000),
                                                   .codec_threads = options_.codec_threads});
+  }
+
+  // A worker is gone, or this process was none: a newcomer, or a listener.
+  bool has_lost_shifts(const std::vector<MemberId>& workers) const {
+    const auto has = [](const std::vector<MemberId>& ids, const MemberId& id) {
+      return std::ranges::find(ids, id) != ids.end();
+    };
+    return !has(last_workers_, loop_.self().id) ||
+           !std::ranges::all_of(last_workers_, [&](const auto& id) { return has(workers, id); });
+  }
+
+  void make_methods(Communicator& communicator, bool has_lost_shifts) {
     const MethodOptions options{.topology = options_.topology,
                                 .seed = options_.seed,
                                 .segment_elements_max = options_.segment_elements_max};
-    auto method = parsed_.make_repeatable(*communicator_, tensors_, options, *this);
+    auto method = parsed_.make_repeatable(communicator, tensors_, options, *this);
     if (!options_.buffers.empty()) {
       buffers_method_ =
-          buffers_parsed_.make_repeatable(*communicator_, options_.buffers, options, *this);
+          buffers_parsed_.make_repeatable(communicator, options_.buffers, options, *this);
     }
     if (state_) {
-      method->take_over(*state_, {.workers_before = state_workers_,
-                                  .has_lost_shifts = is_new_ || departures != departures_});
+      method->take_over(*state_,
+                        {.workers_before = state_workers_, .has_lost_shifts = has_lost_shifts});
     }
     method_ = std::move(method);
-    method_view_ = view.number;
-    departures_ = departures;
+    method_workers_ = communicator.size();
     state_.reset();
+  }
+
+  // --- A step ---
+
+  bool exchanges(std::size_t rank) const {
+    return !hosts_ ||
+           std::ranges::find(hosts_->exchanging_ranks(), rank) != hosts_->exchanging_ranks().end();
+  }
+  std::vector<MemberId> workers_of(const View& view) const {
+    std::vector<MemberId> ids;
+    for (std::size_t rank = 0; rank < view.members.size(); ++rank) {
+      if (exchanges(rank)) ids.push_back(view.members[rank].id);
+    }
+    return ids;
+  }
+
+  MethodReport run_step(const BeginWork& begin, std::span<const std::span<float>> values,
+                        bool is_average, StepContext context) {
+    RepeatableMethod& method = is_average ? *buffers_method_ : *method_;
+    loop_.set_result_lane(traits_of(method.topology()).has_owners ? Lane::down : Lane::up);
+    gate_view_ = begin.view.number;
+    gate_step_ = begin.step;
+    begin.mail->begin_step();
+    if (!hosts_) return method.run(context, values);
+    for (std::size_t rank = 0; rank < begin.view.members.size(); ++rank) {
+      if (!exchanges(rank)) loop_.on_result(gate_view_, gate_step_, rank, kNoFrames);
+    }
+    hosts_->add_up(is_average, context.step, context.weight, values);
+    if (hosts_->listens()) {
+      return replay_results(method, context.step, loop_.await_results(gate_view_, gate_step_),
+                            values);
+    }
+    context.weight = hosts_->weight();
+    return method.run(context, values);
+  }
+
+  // A rate of 0 leaves this worker's own memories alone.
+  static MethodReport replay_results(RepeatableMethod& method, std::uint64_t step,
+                                     const std::vector<Bytes>& results,
+                                     std::span<const std::span<float>> outputs) {
+    return method.replay({.step = step, .learning_rate = 0}, exchanged(results), outputs);
   }
 
   // What was submitted survives until the commit. Costs a copy of the gradients in each step.
@@ -255,9 +349,9 @@ class ElasticGroup::Impl final : public CommitGate {
   // What must be the same for all members.
   std::string facts() const {
     std::string text = parsed_.spec + "; seed " + std::to_string(options_.seed) + "; topology " +
-                       name(options_.topology) + "; segments of " +
-                       std::to_string(options_.segment_elements_max) + "; global batch " +
-                       std::to_string(options_.global_batch) + "; tensors";
+                       name(options_.topology) + "; hosts " + (options_.hosts ? "auto" : "off") +
+                       "; segments of " + std::to_string(options_.segment_elements_max) +
+                       "; global batch " + std::to_string(options_.global_batch) + "; tensors";
     for (const auto* list : {&tensors_, &options_.buffers}) {
       for (const MethodTensor& tensor : *list) {
         text += ' ' + tensor.name + '[' + std::to_string(tensor.elements()) + ']';
@@ -308,11 +402,12 @@ class ElasticGroup::Impl final : public CommitGate {
     release();
     state_ = *method;
     state_workers_ = world.members.size();
+    last_workers_.clear();
     last_world_ = std::move(world);
   }
 
   void replay(const Update& update) {
-    build(update.world, ViewMail::make_echo(update.world.members.size())->make_transport(), 0);
+    build_echo(update.world.number, exchanged(update.results).size());
     const std::vector<MethodTensor>& tensors = update.is_average ? options_.buffers : tensors_;
     outputs_.resize(tensors.size());
     std::vector<std::span<float>> outputs;
@@ -321,9 +416,12 @@ class ElasticGroup::Impl final : public CommitGate {
       outputs.push_back(outputs_[i]);
     }
     RepeatableMethod& method = update.is_average ? *buffers_method_ : *method_;
-    // A rate of 0 leaves this worker's own memories alone.
-    const MethodReport report =
-        method.replay({.step = update.step - 1, .learning_rate = 0}, update.results, outputs);
+    const MethodReport report = replay_results(method, update.step - 1, update.results, outputs);
+    last_workers_.clear();
+    for (std::size_t rank = 0; rank < update.results.size(); ++rank) {
+      if (update.results[rank] == kNoFrames) continue;
+      last_workers_.push_back(update.world.members[rank].id);
+    }
     apply(update.step, update.world, outputs, update.is_average, report.poisoned > 0, true);
   }
 
@@ -353,15 +451,18 @@ class ElasticGroup::Impl final : public CommitGate {
   std::uint64_t committed_ = 0;
   View last_world_;  // who exchanged the last step: its members share the next step's batch
   std::vector<std::vector<float>> held_, outputs_;
-  bool is_new_ = true;
 
   // The method of view method_view_, or what is kept of the last one.
   std::optional<MethodState> state_;
   std::size_t state_workers_ = 1;
   std::uint64_t departures_ = 0;
   std::uint64_t method_view_ = 0;
+  std::size_t method_workers_ = 1;  // those that exchange: with two levels, one of each host
   std::uint64_t gate_view_ = 0, gate_step_ = 0;
-  std::unique_ptr<Communicator> communicator_;
+  std::vector<MemberId> last_workers_;          // who exchanged the last step, or their host
+  std::unique_ptr<Communicator> communicator_;  // of the view
+  std::unique_ptr<HostStep> hosts_;             // null: one level
+  std::unique_ptr<Communicator> echo_;          // of what is replayed: the methods use it
   std::unique_ptr<RepeatableMethod> method_, buffers_method_;  // go first
 };
 

@@ -89,6 +89,9 @@ struct ElasticOptions {
   std::size_t history_bytes_max = std::size_t{256} << 20;  // of updates kept for newcomers
 
   Topology topology = Topology::automatic;  // scatter or gather
+  // Members whose addresses have the same host add up in shared memory first, and one of them
+  // exchanges the sums of hosts. To the method a host is one worker (docs/exchange.md).
+  bool hosts = true;
   std::uint64_t seed = 0;
   std::size_t segment_elements_max = 0;
   std::size_t codec_threads = 0;

@@ -112,11 +112,11 @@ void MemberLoop::on_fetch(const MemberId& from, const FetchResult& fetch) {
 }
 
 void MemberLoop::on_result_packet(const Result& result) {
-  const bool is_asked = std::ranges::any_of(fetches_, [&](const Fetch& fetch) {
-    return fetch.frame.world == result.world && fetch.frame.step == result.step &&
-           fetch.frame.rank == result.rank;
-  });
-  if (!is_asked || !running_ || running_->world.number != result.world) return;
+  if (!running_ || running_->world.number != result.world || running_->step != result.step) return;
+  if (result.rank >= running_->results.size()) return;
+  const bool is_asked = std::ranges::any_of(
+      fetches_, [&](const Fetch& fetch) { return fetch.frame.rank == result.rank; });
+  if (!is_asked && !listens()) return;
   std::vector<std::span<const std::byte>> frames;
   for (std::span<const std::byte> rest = result.frames; !rest.empty();) {
     const auto frame = parse_frame(rest);
@@ -124,7 +124,8 @@ void MemberLoop::on_result_packet(const Result& result) {
     frames.push_back(rest.first(frame->bytes()));
     rest = rest.subspan(frame->bytes());
   }
-  running_->mail->give_results(result.rank, result_lane_, frames);
+  if (!listens()) return running_->mail->give_results(result.rank, result_lane_, frames);
+  if (!running_->results[result.rank]) take_result(result.rank, result.frames);
 }
 
 // --- Donating ------------------------------------------------------------------------------------
@@ -268,7 +269,7 @@ void MemberLoop::perform(const BeginStep& action) {
                      .mail = mail_,
                      .results = std::vector<std::optional<Bytes>>(view.members.size())};
   const std::lock_guard lock(mutex_);
-  verdict_ = {action.view, action.step, false};
+  verdict_ = {.view = action.view, .step = action.step};
   begin_ = BeginWork{.step = action.step,
                      .view = view,
                      .rank = member_->rank(),
@@ -298,7 +299,11 @@ void MemberLoop::perform(const CommitStep& action) {
   fetches_.clear();
   const std::lock_guard lock(mutex_);
   begin_.reset();
-  verdict_ = {action.world, action.step, true};
+  const bool is_running = verdict_.view == action.world && verdict_.step == action.step;
+  verdict_ = {.view = action.world,
+              .step = action.step,
+              .is_commit = true,
+              .results = is_running ? verdict_.results : nullptr};
   changed_.notify_all();
 }
 

@@ -213,13 +213,32 @@ void MemberLoop::abandon() noexcept {
   post([this] { say_over(EndReason::left, certain_step(), "this process gave the run up"); });
 }
 
-void MemberLoop::on_result(std::uint64_t view, std::uint64_t step, std::size_t rank, Bytes frames) {
-  post([this, view, step, rank, frames = std::move(frames)]() mutable {
+void MemberLoop::on_result(std::uint64_t view, std::uint64_t step, std::size_t rank, Bytes frames,
+                           const std::vector<std::size_t>& listeners) {
+  post([this, view, step, rank, frames = std::move(frames), listeners]() mutable {
     if (!running_ || running_->step != step || running_->world.number != view) return;
-    running_->results[rank] = std::move(frames);
-    std::erase_if(fetches_, [&](const Fetch& fetch) { return fetch.frame.rank == rank; });
-    member_->on_frame(view, step, rank);
+    for (const std::size_t listener : listeners) {
+      send(running_->world.members[listener].id,
+           to_bytes(Result{view, step, static_cast<std::uint32_t>(rank), frames}));
+    }
+    take_result(rank, std::move(frames));
   });
+}
+
+// Of the step under way.
+void MemberLoop::take_result(std::size_t rank, Bytes frames) {
+  const std::uint64_t view = running_->world.number, step = running_->step;
+  running_->results[rank] = std::move(frames);
+  std::erase_if(fetches_, [&](const Fetch& fetch) { return fetch.frame.rank == rank; });
+  const auto is_here = [](const std::optional<Bytes>& result) { return result.has_value(); };
+  if (listens() && std::ranges::all_of(running_->results, is_here)) {
+    auto results = std::make_shared<std::vector<Bytes>>();
+    for (const std::optional<Bytes>& result : running_->results) results->push_back(*result);
+    const std::lock_guard lock(mutex_);
+    if (verdict_.view == view && verdict_.step == step) verdict_.results = std::move(results);
+    changed_.notify_all();
+  }
+  member_->on_frame(view, step, rank);
 }
 
 void MemberLoop::await_commit(std::uint64_t view, std::uint64_t step) {
@@ -227,6 +246,13 @@ void MemberLoop::await_commit(std::uint64_t view, std::uint64_t step) {
   const auto is_this = [&] { return verdict_.view == view && verdict_.step == step; };
   changed_.wait(lock, [&] { return end_ || is_stopping_ || !is_this() || verdict_.is_commit; });
   if (!is_this() || !verdict_.is_commit) throw StepAborted();
+}
+
+std::vector<Bytes> MemberLoop::await_results(std::uint64_t view, std::uint64_t step) {
+  await_commit(view, step);
+  const std::lock_guard lock(mutex_);
+  GW_CHECK(verdict_.results);  // nothing is committed here without them
+  return *std::exchange(verdict_.results, nullptr);
 }
 
 // --- The thread ----------------------------------------------------------------------------------

@@ -81,9 +81,18 @@ class MemberLoop {
 
   // --- The exchange's thread ---
 
-  void on_result(std::uint64_t view, std::uint64_t step, std::size_t rank, Bytes frames);
+  // `listeners`: ranks of the view that get the frames from here, since they do not exchange.
+  void on_result(std::uint64_t view, std::uint64_t step, std::size_t rank, Bytes frames,
+                 const std::vector<std::size_t>& listeners = {});
   // Throws StepAborted.
   void await_commit(std::uint64_t view, std::uint64_t step);
+
+  // --- Instead, where this rank does not exchange ---
+
+  // From now on in this view: results come from other members.
+  void listen(std::uint64_t view) { listening_view_ = view; }
+  // Waits until the step is committed. The results of all ranks; throws StepAborted.
+  std::vector<Bytes> await_results(std::uint64_t view, std::uint64_t step);
 
  private:
   // The step under way.
@@ -102,8 +111,11 @@ class MemberLoop {
     std::uint64_t view = 0;
     std::uint64_t step = 0;  // 0: there is none
     bool is_commit = false;
+    std::shared_ptr<const std::vector<Bytes>> results = {};  // for a listener, once they are here
   };
 
+  bool listens() const { return running_ && listening_view_ == running_->world.number; }
+  void take_result(std::size_t rank, Bytes frames);
   bool has_to_save(std::uint64_t committed);  // under the mutex
   void post(std::function<void()> task) noexcept;
   void run();
@@ -200,6 +212,7 @@ class MemberLoop {
   bool is_stopping_ = false;
 
   std::atomic<Lane> result_lane_ = Lane::down;
+  std::atomic<std::uint64_t> listening_view_ = 0;
   std::thread thread_;
 };
 

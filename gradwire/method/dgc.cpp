@@ -146,6 +146,7 @@ ParsedMethod read_dgc(MethodReader& reader) {
   setup.make_rule = [options](RuleWorkspace& workspace) {
     return std::make_unique<DgcRule>(workspace, options);
   };
+  setup.why_not_late = "";
   setup.why_not_repeatable = "its steps begin with another codec during the warm-up";
   setup.spec = reader.finish();
   return describe_method(setup);

@@ -24,6 +24,15 @@ class DownlinkError {
   // What all ranks multiply by that what came down.
   float scale(std::size_t tensor) const { return scales_[tensor]; }
 
+  // All of a tensor's memory on this rank.
+  void rescale(std::size_t tensor, float factor) {
+    if (factor == 1) return;
+    for (const TensorPiece& piece : workspace_.owned) {
+      if (piece.tensor != tensor) continue;
+      for (float& value : workspace_.memories[error_].at(piece)) value *= factor;
+    }
+  }
+
   // `mean` is to be multiplied by `up_scale`, and the memory by `factor`.
   void prepare(const TensorPiece& piece, std::span<const float> mean, float up_scale, float factor,
                std::span<float> wanted) {

@@ -18,7 +18,8 @@ class EfRule final : public Rule {
         error_(workspace.add_memory("error", Sharing::worker)),
         downlink_(workspace),
         scales_(contraction_scales(*workspace.codecs.up, workspace.tensors)),
-        unit_(workspace.tensors) {}
+        unit_(workspace.tensors),
+        down_unit_(workspace.tensors) {}
 
   bool keeps_values() const override { return true; }
 
@@ -42,11 +43,19 @@ class EfRule final : public Rule {
 
   void prepare_down(const TensorPiece& piece, std::span<const float> mean,
                     std::span<float> wanted) override {
-    downlink_.prepare(piece, mean, scales_[piece.tensor], factor(piece), wanted);
+    downlink_.prepare(piece, mean, scales_[piece.tensor], down_factor(piece), wanted);
   }
   void commit_down(const TensorPiece& piece, std::span<const float> mean,
                    std::span<const float> sent) override {
-    downlink_.commit(piece, mean, scales_[piece.tensor], factor(piece), sent);
+    downlink_.commit(piece, mean, scales_[piece.tensor], down_factor(piece), sent);
+  }
+
+  // Between steps, the memory of the downlink is in the unit of this rank's last step.
+  void begin_down(std::size_t first, std::size_t last) override {
+    for (std::size_t i = first; i < last; ++i) {
+      downlink_.rescale(i, down_unit_.factor(i, context()));
+    }
+    down_unit_.commit(first, last, context());
   }
 
   void on_settled(std::size_t first, std::size_t last, bool poisoned) override {
@@ -60,16 +69,23 @@ class EfRule final : public Rule {
   }
 
   void on_save(MethodState& state) const override { unit_.save(state); }
-  void on_load(const MethodState& state) override { unit_.load(state); }
+  void on_load(const MethodState& state) override {
+    unit_.load(state);
+    down_unit_.load(state);
+  }
 
  private:
   float factor(const TensorPiece& piece) const { return unit_.factor(piece.tensor, context()); }
+  float down_factor(const TensorPiece& piece) const {
+    return workspace().options.grace.is_given() ? 1.0F : factor(piece);
+  }
 
   const float kept_;  // of the memory, from step to step
   const std::size_t error_;
   DownlinkError downlink_;
   const std::vector<float> scales_;
   RateUnit unit_;
+  RateUnit down_unit_;  // with grace: see begin_down()
 };
 
 ParsedMethod read_ef(MethodReader& reader) {
@@ -83,6 +99,7 @@ ParsedMethod read_ef(MethodReader& reader) {
   setup.make_rule = [kept](RuleWorkspace& workspace) {
     return std::make_unique<EfRule>(workspace, static_cast<float>(kept));
   };
+  setup.why_not_late = "";
   setup.spec = reader.finish();
   return describe_method(setup);
 }

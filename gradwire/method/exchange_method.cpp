@@ -55,6 +55,7 @@ class ExchangeMethod final : public RepeatableMethod {
   MethodTraits traits() const override { return setup_.traits; }
   Topology topology() const override { return topology_; }
 
+  bool wants_gradient() override;
   void begin(const StepContext& context) override;
   void submit(std::size_t tensor, std::span<float> gradient) override;
   MethodReport finish() override;
@@ -73,6 +74,7 @@ class ExchangeMethod final : public RepeatableMethod {
   void make_exchanges(const Codecs& codecs);
   void start(Group& group, bool is_repeat);
   void settle(Group& group, MethodReport& report);
+  void note_late(const MethodReport& report);
   MethodState empty_state() const;
   bool is_ported() const { return setup_.kind != RuleKind::plain || gate_ != nullptr; }
 
@@ -87,6 +89,12 @@ class ExchangeMethod final : public RepeatableMethod {
   std::vector<Group> groups_;  // go first: exchanges work with the rule
   std::size_t next_group_ = 0;
   bool is_repeat_ = false;  // the last step's message was the one before it
+
+  // With grace.
+  bool spares_gradient_ = false;  // the step at hand has none
+  bool owes_gradient_ = false;    // the last one was late, and is in the memory
+  bool is_behind_ = false;        // and the means of steps after it were here before they began
+  std::optional<std::uint64_t> next_step_ = {};
 };
 
 ExchangeMethod::ExchangeMethod(Communicator& communicator, std::vector<MethodTensor> tensors,
@@ -94,8 +102,9 @@ ExchangeMethod::ExchangeMethod(Communicator& communicator, std::vector<MethodTen
     : communicator_(communicator),
       setup_(std::move(setup)),
       gate_(gate),
-      topology_(options.topology != Topology::automatic
-                    ? options.topology
+      topology_(options.topology != Topology::automatic ? options.topology
+                : options.grace.is_given()
+                    ? Topology::scatter
                     : choose(tensors, communicator.size(),
                              setup_.steady.up ? setup_.steady : setup_.codecs, setup_.kind)) {
   if (gate_ != nullptr) topology_ = repeatable(topology_);
@@ -122,7 +131,7 @@ ExchangeMethod::ExchangeMethod(Communicator& communicator, std::vector<MethodTen
   }
   for (Group& group : groups_) {
     group.worker = std::make_unique<WorkerHalf>(*rule_, group.first);
-    group.owner = std::make_unique<OwnerHalf>(*rule_, group.first);
+    group.owner = std::make_unique<OwnerHalf>(*rule_, group.first, group.last);
   }
 }
 
@@ -150,7 +159,8 @@ void ExchangeMethod::make_exchanges(const Codecs& codecs) {
                               .segment_elements_max = workspace_.options.segment_elements_max},
                              {.each = std::move(each),
                               .is_ported = is_ported(),
-                              .keeps_uploads = setup_.kind == RuleKind::lazy});
+                              .keeps_uploads = setup_.kind == RuleKind::lazy,
+                              .grace = workspace_.options.grace});
     for (const TensorPiece& piece : group.exchange->owned()) {
       workspace_.owned.push_back(in_all(piece, group.first));
     }
@@ -164,8 +174,25 @@ void ExchangeMethod::make_exchanges(const Codecs& codecs) {
                                          : std::ranges::any_of(codecs.each, is_rounded));
 }
 
+bool ExchangeMethod::wants_gradient() {
+  if (!workspace_.options.grace.is_given()) return true;
+  const bool is_over = std::ranges::all_of(
+      groups_, [](const Group& group) { return group.exchange->has_next_result(); });
+  if (is_over && owes_gradient_) is_behind_ = true;
+  spares_gradient_ = is_over || (owes_gradient_ && is_behind_);
+  return !spares_gradient_;
+}
+
 void ExchangeMethod::begin(const StepContext& context) {
   order_->check_begin(context);
+  if (workspace_.options.grace.is_given()) {
+    if (next_step_ && context.step != *next_step_) {
+      throw Error("with grace, steps follow one another: after step " +
+                  std::to_string(*next_step_ - 1) + " comes " + std::to_string(*next_step_) +
+                  ", not " + std::to_string(context.step));
+    }
+    next_step_ = context.step + 1;
+  }
   const MethodTraits& traits = setup_.traits;
   if (traits.needs_parameters && context.parameters.size() != workspace_.tensors.size()) {
     throw Error(spec() + " needs the parameters of every tensor in each step");
@@ -209,11 +236,13 @@ MethodReport ExchangeMethod::finish() {
   order_->end();
   is_repeat_ = false;
   if (setup_.traits.needs_whole_gradient) {
-    is_repeat_ = !workspace_.only_averages && rule_->on_whole_gradient();
+    is_repeat_ = !workspace_.only_averages &&
+                 (spares_gradient_ ? rule_->on_spared_gradient() : rule_->on_whole_gradient());
     for (Group& group : groups_) start(group, is_repeat_);
   }
-  MethodReport report{.uploads = is_repeat_ || workspace_.only_averages ? 0u : 1u,
-                      .uploads_skipped = is_repeat_ ? 1u : 0u};
+  MethodReport report{
+      .uploads = is_repeat_ || workspace_.only_averages || spares_gradient_ ? 0u : 1u,
+      .uploads_skipped = is_repeat_ ? 1u : 0u};
   // What was started is waited for, also when it is over: the first failure is the cause.
   std::exception_ptr failure;
   for (Group& group : groups_) {
@@ -224,7 +253,18 @@ MethodReport ExchangeMethod::finish() {
     }
   }
   if (failure) std::rethrow_exception(failure);
+  note_late(report);
   return report;
+}
+
+// A late gradient travels with the next one. But a rank that has missed whole steps sends it as
+// soon as a mean is open, without a new one: otherwise a rank that is always late would never be
+// heard.
+void ExchangeMethod::note_late(const MethodReport& report) {
+  const bool is_late = std::ranges::binary_search(report.late, communicator_.rank());
+  if (!is_late) owes_gradient_ = is_behind_ = false;
+  if (is_late && !spares_gradient_) owes_gradient_ = !setup_.traits.reuses_uploads;
+  spares_gradient_ = false;
 }
 
 void ExchangeMethod::settle(Group& group, MethodReport& report) {
@@ -279,6 +319,9 @@ MethodState ExchangeMethod::empty_state() const {
 
 MethodState ExchangeMethod::save() const {
   order_->check_between_steps("save()");
+  if (std::ranges::any_of(groups_, [](const Group& group) { return group.exchange->is_ahead(); })) {
+    throw Error("with grace, ranks wait for one another before and after they save their states");
+  }
   MethodState state = empty_state();
   for (const Memory& memory : workspace_.memories) memory.save(state);
   if (setup_.kind == RuleKind::lazy) {
@@ -292,6 +335,7 @@ MethodState ExchangeMethod::save() const {
 
 void ExchangeMethod::load(const MethodState& state) {
   order_->check_between_steps("load()");
+  if (next_step_) throw Error("with grace, a state is loaded before the first step");
   MethodState ours = empty_state();
   if (state.is_reshared && setup_.kind == RuleKind::lazy) ours.topology = state.topology;
   check_state_fits(ours, state);
@@ -316,6 +360,9 @@ std::vector<TensorPiece> ExchangeMethod::owned() const {
 
 void ExchangeMethod::rescale(float factor) {
   order_->check_between_steps("rescale()");
+  if (workspace_.options.grace.is_given()) {
+    throw Error("with grace, memories cannot be rescaled: owners work on theirs between steps");
+  }
   check_rescale(factor);
   for (Memory& memory : workspace_.memories) memory.rescale(factor);
   rule_->on_rescale(factor);
@@ -356,6 +403,7 @@ ParsedMethod describe_method(MethodSetup setup) {
     };
   }
   method.why_not_repeatable = setup.why_not_repeatable;
+  if (setup.why_not_late) method.why_not_late = *setup.why_not_late;
   if (setup.why_not_repeatable.empty()) {
     method.make_repeatable = [setup](Communicator& communicator, std::vector<MethodTensor> tensors,
                                      const MethodOptions& options, CommitGate& gate) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,9 @@ struct MethodSetup {
   Codecs steady = {};  // those that a topology is chosen for, if the first are soon changed
   RuleKind kind = RuleKind::plain;
   MethodTraits traits = {};
-  SafeStep safe_step = {};              // null: usual_step
-  std::string why_not_repeatable = {};  // see ParsedMethod; empty: it is
+  SafeStep safe_step = {};                       // null: usual_step
+  std::string why_not_repeatable = {};           // see ParsedMethod; empty: it is
+  std::optional<std::string> why_not_late = {};  // see ParsedMethod; not set: the reason there
   std::function<std::unique_ptr<Rule>(RuleWorkspace&)> make_rule;
 };
 

@@ -61,6 +61,13 @@ class LazyRule final : public Rule {
     return is_skipped_;
   }
 
+  bool on_spared_gradient() override {
+    movement_ = model_movement();
+    if (context().moved_squared && !moves_.empty()) moves_.front() = *context().moved_squared;
+    is_skipped_ = true;
+    return true;
+  }
+
   void prepare(const TensorPiece& piece, std::span<const float> gradient,
                std::span<float> values) override {
     if (options_.has_error_memory) {
@@ -278,6 +285,11 @@ ParsedMethod read_lazy(MethodReader& reader, std::shared_ptr<const Codec> up,
   setup.make_rule = [options](RuleWorkspace& workspace) {
     return std::make_unique<LazyRule>(workspace, options);
   };
+  setup.why_not_late =
+      setup.codecs.down->is_plain()
+          ? ""
+          : "its rounded downlink has a memory in units of the step, which its owner does not know "
+            "while it is late; use down=none";
   setup.why_not_repeatable =
       "its steps use messages of earlier steps again, which a lost rank sent";
   setup.spec = reader.finish();

@@ -1,6 +1,8 @@
 #include "gradwire/method/method.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "gradwire/codec/spec.h"
 
@@ -17,9 +19,20 @@ std::string MethodExample::memory() const {
          (more.empty() ? "" : " + " + more);
 }
 
+namespace {
+
+void add_late(const std::vector<std::size_t>& more, std::vector<std::size_t>& late) {
+  if (more.empty()) return;
+  const std::vector<std::size_t> before = std::exchange(late, {});
+  std::ranges::set_union(before, more, std::back_inserter(late));
+}
+
+}  // namespace
+
 void MethodReport::add(const ExchangeReport& exchange) {
   ++exchanges;
   poisoned += exchange.poisoned ? 1 : 0;
+  add_late(exchange.late, late);
   traffic += exchange.traffic;
   phases += exchange.phases;
 }
@@ -27,6 +40,7 @@ void MethodReport::add(const ExchangeReport& exchange) {
 void MethodReport::add(const MethodReport& part) {
   exchanges += part.exchanges;
   poisoned += part.poisoned;
+  add_late(part.late, late);
   uploads = std::max(uploads, part.uploads);
   uploads_skipped = std::max(uploads_skipped, part.uploads_skipped);
   traffic += part.traffic;

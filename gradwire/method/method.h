@@ -20,6 +20,7 @@
 
 #include "gradwire/collective/communicator.h"
 #include "gradwire/collective/exchange.h"
+#include "gradwire/collective/grace.h"
 #include "gradwire/core/telemetry.h"
 #include "gradwire/method/note.h"
 #include "gradwire/method/state.h"
@@ -113,7 +114,12 @@ struct MethodReport {
   // as before the step.
   std::size_t poisoned = 0;
 
-  std::size_t uploads = 0;          // 1, or 0 where this worker let its last one be used again
+  // With MethodOptions::grace: the ranks whose messages some owner did not count in some exchange,
+  // in rising order; the same on all ranks.
+  std::vector<std::size_t> late = {};
+
+  // 1, or 0 where this worker let its last one be used again, or had no gradient to send.
+  std::size_t uploads = 0;
   std::size_t uploads_skipped = 0;  // 1 where it did
   Traffic traffic = {};
   Phases phases = {};
@@ -142,6 +148,12 @@ class Method {
   // the parameters as they are then. finish() leaves the parameters to continue with.
   enum class Input { gradients, parameters };
   virtual Input input(std::uint64_t /*step*/) const { return Input::gradients; }
+
+  // With MethodOptions::grace: whether the next step has a use for this rank's gradient. False
+  // where its mean is here already, and where this rank has caught up after a late gradient, which
+  // is sent now, from the method's memory. After that answer the next step gets zeros, and nothing
+  // has to be computed for it.
+  virtual bool wants_gradient() { return true; }
 
   virtual void begin(const StepContext& context) = 0;
   // In the order of the tensors. The memory is the method's until finish() returns.
@@ -202,6 +214,11 @@ struct MethodOptions {
 
   // Tensors travel together until they have this many elements: see group_elements_for().
   std::size_t group_elements = kGroupElementsMax;
+
+  // Owners do not wait for late ranks: only methods with ParsedMethod::why_not_late empty, on
+  // scatter and server. All steps follow one another. A state is loaded before the first step, and
+  // all ranks wait for one another before and after they save theirs; rescale() throws Error.
+  Grace grace = {};
 
   // For methods that own moments: one for each tensor, the same on all ranks, where a trainer has
   // settings of its own. Empty: those of the spec hold for all.

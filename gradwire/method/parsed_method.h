@@ -69,6 +69,10 @@ struct ParsedMethod {
       make_repeatable = {};
   std::string why_not_repeatable = "its steps are more than one exchange";
 
+  // Why owners cannot leave out late ranks (MethodOptions::grace); empty if they can.
+  std::string why_not_late =
+      "it has no error memory in which a late gradient could wait; use ef(...)";
+
   // True for the exact mean of floats, without a memory: the baseline of all comparisons.
   bool is_exact_mean() const {
     return up && up->is_plain() && down->is_plain() && !traits.has_memory;
@@ -77,5 +81,9 @@ struct ParsedMethod {
 
 // Reads a spec. make_method(spec) is parse_method(spec).make. Throws SpecError.
 ParsedMethod parse_method(std::string_view spec);
+
+// Why MethodOptions::grace does not go with a method, a topology, and ranks that have two levels;
+// empty if it does. make_method() throws Error with the reason.
+std::string why_not_late(const ParsedMethod& method, Topology topology, bool has_levels);
 
 }  // namespace gradwire

@@ -70,6 +70,11 @@ class Rule {
   virtual void commit_down(const TensorPiece&, std::span<const float> /*mean*/,
                            std::span<const float> /*sent*/) {}
 
+  // With MethodOptions::grace, owners work while this rank is at another step: prepare_down() and
+  // commit_down() may not look at the context. This is called on the same thread when a step of
+  // this rank sends the tensors from `first` to before `last`.
+  virtual void begin_down(std::size_t /*first*/, std::size_t /*last*/) {}
+
   // --- Steps ---
 
   // The codecs of this step.
@@ -77,6 +82,8 @@ class Rule {
   // Called when all gradients were submitted and no exchange was started, for methods that need the
   // whole gradient. Returns true if this rank's last message should be used again.
   virtual bool on_whole_gradient() { return false; }
+  // The same for a step without a gradient: see Method::wants_gradient().
+  virtual bool on_spared_gradient() { return on_whole_gradient(); }
   // The tensors from `first` to before `last` have been exchanged.
   virtual void on_settled(std::size_t /*first*/, std::size_t /*last*/, bool /*poisoned*/) {}
 

@@ -41,7 +41,9 @@ class WorkerHalf final : public WorkerPort {
 
 class OwnerHalf final : public OwnerPort {
  public:
-  OwnerHalf(Rule& rule, std::size_t first) : rule_(rule), first_(first) {}
+  // Of the tensors from `first` to before `last`.
+  OwnerHalf(Rule& rule, std::size_t first, std::size_t last)
+      : rule_(rule), first_(first), last_(last) {}
 
   void prepare(const TensorPiece& piece, std::span<const float> mean,
                std::span<float> wanted) override {
@@ -51,10 +53,12 @@ class OwnerHalf final : public OwnerPort {
               std::span<const float> sent) override {
     rule_.commit_down(in_all(piece, first_), mean, sent);
   }
+  void begin_call() override { rule_.begin_down(first_, last_); }
 
  private:
   Rule& rule_;
   const std::size_t first_;
+  const std::size_t last_;
 };
 
 }  // namespace gradwire

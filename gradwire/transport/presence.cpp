@@ -204,9 +204,9 @@ void Presence::await(Transfer& transfer) {
   tick();
 }
 
-void Presence::await_any(Clock::time_point since) {
-  if (whole_ != nullptr) return whole_->await_any(since);
-  transport_.wait_for_any(slice_);
+void Presence::await_any(Clock::time_point since, std::chrono::microseconds time) {
+  if (whole_ != nullptr) return whole_->await_any(since, time);
+  transport_.wait_for_any(std::min<std::chrono::microseconds>(time, slice_));
   tick();
   check_left(since);
 }
@@ -253,7 +253,9 @@ void Presence::fail(std::size_t rank, const std::string& reason) {
 }
 
 void Presence::end(const Cause& cause) {
-  is_over_ = true;
+  // Whoever fails again, as a communicator that goes after a failed comparison, was heard already.
+  if (first_cause_) throw PeerError(describe(*first_cause_), first_cause_->rank);
+  first_cause_ = cause;
   write(verdict_, Kind::verdict, cause);
   const auto tell = [this](const auto& act) {
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
@@ -327,7 +329,7 @@ void Presence::say_goodbye(int times) {
         while (!peer.is_gone && Clock::now() < until && !goodbye->wait_for(slice_)) tick();
       }
     } catch (const PeerError& error) {
-      if (is_over_) throw;
+      if (first_cause_) throw;
       broke(rank, error);
     }
   }

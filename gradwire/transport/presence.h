@@ -45,9 +45,9 @@ class Presence {
   // long ago, which is then missed.
   void await(Transfer& transfer);
 
-  // Waits until some transfer has come further, or a little while. `since`: how long the caller
-  // has waited already. Throws PeerError like await().
-  void await_any(std::chrono::steady_clock::time_point since);
+  // Waits until some transfer has come further, but no longer than `time` and tick_interval().
+  // `since`: how long the caller has waited already. Throws PeerError like await().
+  void await_any(std::chrono::steady_clock::time_point since, std::chrono::microseconds time);
 
   // Something came from the peer: it lives.
   void heard(std::size_t peer);
@@ -62,7 +62,7 @@ class Presence {
   [[noreturn]] void lose(const PeerError& error);
 
   // True once fail() or lose() has ended everything.
-  bool is_over() const { return whole_ != nullptr ? whole_->is_over() : is_over_; }
+  bool is_over() const { return whole_ != nullptr ? whole_->is_over() : first_cause_.has_value(); }
 
   // Says goodbye and waits until everybody else has, twice: who hears the second one knows that the
   // first was heard, and that nobody is left who would miss it. Throws PeerError.
@@ -121,8 +121,8 @@ class Presence {
   Clock::time_point next_beat_;
   TickGap tick_gap_;  // the last one that was longer than the peers wait
   std::uint64_t step_ = 0;
-  bool is_over_ = false;
-  std::optional<Cause> told_;  // what a peer said it is over for
+  std::optional<Cause> first_cause_;  // why it is over
+  std::optional<Cause> told_;         // what a peer said it is over for
 };
 
 }  // namespace gradwire

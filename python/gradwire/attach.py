@@ -28,6 +28,16 @@ _NOT_WITH_LOCAL_STEPS = {
     ),
 }
 
+#: Arguments that do not go with late ranks.
+_NOT_WITH_GRACE = {
+    "hosts": "grace= takes no hosts=: the ranks of a host wait for one another",
+    "scaler": (
+        "grace= takes no scaler=: owners work on their memories between steps, when a GradScaler "
+        "rescales them; use autocast with bfloat16, which needs no scaler"
+    ),
+    "replicate": "grace= is for DDP: the ranks of fully_shard wait for one another",
+}
+
 
 def attach(
     model: torch.nn.Module,
@@ -45,6 +55,7 @@ def attach(
     timeout: float = 60.0,
     codec_threads: Optional[int] = None,
     streams: int = 1,
+    grace: Optional[float] = None,
     tensorboard: Optional[Place] = None,
     secret: Optional[Union[str, "os.PathLike[str]", bytes]] = None,
     tls_cert: Optional[Union[str, "os.PathLike[str]"]] = None,
@@ -81,6 +92,12 @@ def attach(
             cores of the host, divided by the number of ranks on it.
         streams: connections for data to each peer, from 1 to 64; the same on all ranks. Several of
             them fill links that are fast and far.
+        grace: a share of the ranks, such as 0.75, for DDP and methods with an error memory, such as
+            ``ef(...)``. When it has delivered, and a short time has passed, a step no longer waits
+            for late ranks; they keep what was not counted in their memory. This bridges stalls of
+            up to 8 steps. A rank that is always slow stays slow: DDP computes each of its
+            gradients. Wrap a model with buffers with ``broadcast_buffers=False``: otherwise DDP
+            itself waits in every step.
         tensorboard: a directory for event files, or a ``SummaryWriter``: bytes and times of each
             step, and the figures that the program gives to ``Hook.log``. Rank 0 writes them.
         secret: the path of a file of ``gradwire secret``, or 32 random bytes: all connections of
@@ -105,8 +122,13 @@ def attach(
         tensorboard,
         Security(secret, tls_cert, tls_key, tls_ca),
         streams,
+        grace,
     )
     check_spec(spec)
+    if grace is not None:
+        for name, value in (("hosts", hosts), ("scaler", scaler), ("replicate", replicate)):
+            if value is not None:
+                raise Error(_NOT_WITH_GRACE[name])
     if _native.gives_model(spec):
         for name, value in (("hosts", hosts), ("scaler", scaler)):
             if value is not None:

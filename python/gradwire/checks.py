@@ -31,6 +31,13 @@ def check_streams(streams: Any) -> None:
         raise Error(f"streams= takes a whole number from 1 to 64, not {streams!r}")
 
 
+def check_grace(share: Any) -> None:
+    if share is None:
+        return
+    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 1:
+        raise Error(f"grace= takes a share of the ranks above 0 and at most 1, not {share!r}")
+
+
 def check_spec(spec: Any) -> None:
     if not isinstance(spec, str):
         raise Error(f"a spec is a text such as 'ef(topk(1%))', not a {type(spec).__name__}")

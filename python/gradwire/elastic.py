@@ -48,6 +48,7 @@ def join(
     silence: float = 10.0,
     wait: float = 600.0,
     topology: str = "auto",
+    hosts: str = "auto",
     seed: int = 0,
     codec_threads: Optional[int] = None,
     donate_bytes_per_second: float = 10e6,
@@ -63,13 +64,14 @@ def join(
 
     ``spec`` is a codec alone, ``ef``, ``ef21`` or ``diana`` with an exact downlink, or ``local(...)``
     around one of these; a batch is then that of a whole round. ``optimizer`` and ``scheduler`` are
-    stepped by the run: do not call their ``step()``. Waits until this process is a member. Raises
-    StartError.
+    stepped by the run: do not call their ``step()``. With ``hosts="auto"``, members whose addresses
+    have the same host add up in shared memory, and one of them exchanges the sums of hosts. Waits until
+    this process is a member. Raises StartError.
     """
     return ElasticRun(
         model, optimizer, spec, sampler=sampler, global_batch=global_batch, listen=listen, join=join,
         address=address, secret=secret, state=state, scheduler=scheduler,
-        members_least=members_least, silence=silence, wait=wait, topology=topology, seed=seed,
+        members_least=members_least, silence=silence, wait=wait, topology=topology, hosts=hosts, seed=seed,
         codec_threads=codec_threads, donate_bytes_per_second=donate_bytes_per_second,
         on_update=on_update, on_event=on_event, handles_interrupts=handles_interrupts,
     )  # fmt: skip
@@ -142,7 +144,7 @@ class ElasticRun:
                 self._exchanged.shapes(), spec, self._apply, self._save, self._load,
                 buffers=self._buffers.shapes(), global_batch=global_batch,
                 members_least=given["members_least"], silence=given["silence"], wait=given["wait"],
-                topology=given["topology"], seed=given["seed"],
+                topology=given["topology"], hosts=given["hosts"], seed=given["seed"],
                 codec_threads=given["codec_threads"] or 0,
                 donate_bytes_per_second=given["donate_bytes_per_second"],
                 events=self._teller.events, **options,

@@ -14,6 +14,7 @@ import torch
 from . import _native, leaving, state as states
 from .checks import (
     check_codec_threads,
+    check_grace,
     check_place,
     check_remark,
     check_seed,
@@ -59,6 +60,7 @@ class Options(NamedTuple):
     tensorboard: Optional[Place] = None
     security: Security = Security()
     streams: int = 1
+    grace: Optional[float] = None
 
     def check(self) -> None:
         check_seed(self.seed)
@@ -67,6 +69,7 @@ class Options(NamedTuple):
         self.security.check()
         check_codec_threads(self.codec_threads)
         check_streams(self.streams)
+        check_grace(self.grace)
         check_place(self.topology, self.interface, self.record, self.overwrite)
 
 
@@ -87,6 +90,10 @@ class Participant:
         """Refuses what can be refused without the other ranks."""
         check_spec(spec)
         options.check()
+        if options.grace is not None:
+            reason = _native.why_not_late(spec, options.topology)
+            if reason:
+                raise Error(reason)
         self._given_spec = spec
         self._options = options
         self._security = options.security.or_environment()
@@ -118,6 +125,7 @@ class Participant:
             "record": options.record is not None,
             "encryption": self._security.kind(),
             "streams": options.streams,
+            "grace": options.grace,
         }
         self._group = group
         self._meeting = meet(group, facts, options.timeout)
@@ -137,8 +145,9 @@ class Participant:
                 peer_timeout_seconds=options.timeout,
                 codec_threads=options.codec_threads or 0,
                 streams=options.streams,
+                grace=options.grace or 0.0,
                 directory=os.fspath(options.record) if options.record is not None else "",
-                description=description_of(model),
+                description=description_of(model, options.grace),
                 overwrite=options.overwrite,
                 **self._security.native(),
             )

@@ -195,6 +195,7 @@ Averager::Options options_of(const py::kwargs& given) {
                           .codec_threads = get("codec_threads", std::size_t{0})};
   options.method.topology = topology_of(get("topology", std::string("auto")));
   options.method.seed = get("seed", std::uint64_t{0});
+  options.method.grace = {.share = get("grace", 0.0)};
   options.record = {.directory = get("directory", std::string()),
                     .description = get("description", std::string("{}")),
                     .overwrite = get("overwrite", false)};
@@ -205,6 +206,10 @@ Averager::Options options_of(const py::kwargs& given) {
 
 void bind_averager(py::module_& module) {
   module.def("probe", &probe, py::arg("spec"), py::arg("tensors"), py::arg("topology"));
+  // Why grace= does not go with a method and a topology; empty if it does.
+  module.def("why_not_late", [](const std::string& spec, const std::string& topology) {
+    return why_not_late(parse_method(spec), topology_of(topology), false);
+  });
   // Whether workers take steps of their own with this method.
   module.def("gives_model", [](const std::string& spec) {
     return parse_method(spec).traits.output == MethodTraits::Output::model;

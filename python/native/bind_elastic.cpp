@@ -116,6 +116,13 @@ ElasticCallbacks callbacks_of(const py::function& apply, const py::function& sav
   return callbacks;
 }
 
+bool has_hosts(const std::string& text) {
+  const HostChoice choice = HostChoice::of_text(text);
+  if (choice.count == 0) return choice.is_automatic;
+  throw Error("members come and go, so that their hosts have no fixed number: hosts='" + text +
+              "' should be 'auto' or 'off'");
+}
+
 ElasticOptions options_of(const py::kwargs& given) {
   const auto get = [&](const char* name, auto otherwise) {
     return given.contains(name) ? given[name].cast<decltype(otherwise)>() : otherwise;
@@ -135,6 +142,7 @@ ElasticOptions options_of(const py::kwargs& given) {
   options.wait = milliseconds("wait", 600);
   options.donate_bytes_per_second = get("donate_bytes_per_second", 10e6);
   options.topology = topology_of(get("topology", std::string("auto")));
+  options.hosts = has_hosts(get("hosts", std::string("auto")));
   options.seed = get("seed", std::uint64_t{0});
   options.codec_threads = get("codec_threads", std::size_t{0});
   options.buffers = tensors_of(get("buffers", NamedShapes()));

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import time
 
 import torch
 import torch.distributed as dist
@@ -11,7 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import gradwire
 from gradwire import tensors
-from models import Net, digest, one_step
+from models import Net, digest, make_model, one_step
 
 SPECS = ("plain", "none", "ef(topk(5%) | natural)")
 
@@ -28,6 +29,43 @@ def _train(spec, wrap, steps=6):
         assert hook.step == steps
         hook.close()
     return digest(model)
+
+
+# --- Late ranks ---
+
+
+def late_ranks():
+    """How often a rank is late depends on the machine. The last one stalls now and then."""
+    model, optimizer, hook = make_model("ef(topk(5%) | natural)", options={"grace": 0.6})
+    for step in range(30):
+        if dist.get_rank() == 2 and step % 10 == 9:
+            time.sleep(0.05)
+        one_step(model, optimizer, step)
+    dist.barrier()
+    assert hook.state_dict()
+    dist.barrier()
+    assert hook.step == 30
+    hook.close()
+    return digest(model)
+
+
+def late_refusals():
+    model = DistributedDataParallel(Net())
+    given = {
+        "no error memory": ("natural", {"grace": 0.5}),
+        "use down=none": ("sasg(topk(1%), down=natural)", {"grace": 0.5}),
+        "has no owners": ("ef(topk(1%))", {"grace": 0.5, "topology": "gather"}),
+        "above 0 and at most 1": ("ef(topk(1%))", {"grace": 75}),
+        "takes no hosts=": ("ef(topk(1%))", {"grace": 0.5, "hosts": "auto"}),
+    }
+    refusals = {}
+    for reason, (spec, options) in given.items():
+        try:
+            gradwire.attach(model, spec, **options)
+            refusals[reason] = "not refused"
+        except gradwire.Error as error:
+            refusals[reason] = str(error)
+    return refusals
 
 
 # --- torch.compile ---

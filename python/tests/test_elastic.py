@@ -153,6 +153,7 @@ class ElasticMistakes(unittest.TestCase):
             ({"spec": "local(none, every=5, after=10)"}, "after="),
             ({"global_batch": None}, "global_batch"),
             ({"listen": "nowhere"}, "host:port"),
+            ({"hosts": "2"}, "auto"),
             ({"join": "127.0.0.1:1", "wait": 0.7}, "could not join"),
             ({"state": (lambda: object(), None), "spec": 3}, "spec"),
         ]:

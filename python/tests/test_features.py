@@ -54,6 +54,17 @@ class MixedPrecision(unittest.TestCase):
             self.assertIn("torch.autocast", message)
 
 
+class LateRanks(unittest.TestCase):
+    def test_all_ranks_hold_the_same_bits(self):
+        digests = results("late_ranks", 3)
+        self.assertEqual(len(set(digests)), 1)
+
+    def test_what_does_not_go_with_it_is_refused(self):
+        for refusals in results("late_refusals", 2):
+            for given, message in refusals.items():
+                self.assertIn(given, message)
+
+
 class UnevenInputs(unittest.TestCase):
     def test_join(self):
         plain, ours = results("uneven", 2, spec="plain"), results("uneven", 2, spec="none")

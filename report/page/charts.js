@@ -117,6 +117,50 @@ function showTip(plot, chart, data, axisLabel) {
     make('p', {class: 'tip-head'}, heading), make('table', {}, ...rows));
 }
 
+// The places of an axis from min to max in even, round steps: two to seven of them.
+function evenPlaces(min, max) {
+  if (!(max > min)) return [min];
+  const power = 10 ** Math.floor(Math.log10(max - min));
+  const step = [0.2, 0.5, 1].map((factor) => factor * power)
+    .find((one) => (max - min) / one <= 6) ?? 2 * power;
+  const places = [];
+  for (let i = Math.ceil(min / step); i * step <= max; i++) {
+    places.push(Number((i * step).toPrecision(12)));
+  }
+  return places;
+}
+
+// Those of a logarithmic axis: 1, 2, ... 9 times a power of ten, wherever the data begins.
+function logPlaces(min, max) {
+  const places = [];
+  for (let power = Math.floor(Math.log10(min)); power <= Math.log10(max); power++) {
+    for (let digit = 1; digit <= 9; digit++) {
+      const place = Number(`${digit}e${power}`);
+      if (place >= min && place <= max) places.push(place);
+    }
+  }
+  return places.length > 1 ? places : evenPlaces(min, max);
+}
+
+const kLabelDigits = [[1], [1, 2, 5], [1, 2, 3, 4, 5, 6, 7, 8, 9]];
+
+// Which places of a logarithmic axis have a label: as many as have room, and two if they exist.
+function labelledPlaces(plot, places, axis, space) {
+  const digitOf = (place) => Number(place.toExponential().split('e')[0]);
+  if (places.some((place) => !Number.isInteger(digitOf(place)))) return places;  // even steps
+  const {scale} = plot.axes[axis];
+  const decade = Math.abs(plot.valToPos(10, scale) - plot.valToPos(1, scale));
+  const gaps = [1, Math.log10(2), Math.log10(10 / 9)];  // the smallest ones, in decades
+  const labelled = (digits) =>
+    places.map((place) => (digits.includes(digitOf(place)) ? place : null));
+  let chosen = labelled(kLabelDigits[0]);
+  for (let kind = 1; kind < gaps.length; kind++) {
+    const isLonely = chosen.filter((place) => place !== null).length < 2;
+    if (isLonely || decade * gaps[kind] >= space) chosen = labelled(kLabelDigits[kind]);
+  }
+  return chosen;
+}
+
 // Which places of an axis have a line.
 function gridPlaces(isLog) {
   return (_, places) => {
@@ -141,9 +185,12 @@ function makeAxes(chart, axisLabel, {isLogX, isLogY}) {
   };
   const texts = (format) => (_, splits) =>
     splits.map((value) => (value === null ? '' : format(round(value))));
+  const places = (isLog) => (isLog
+    ? {splits: (_, axis, min, max) => logPlaces(min, max), filter: labelledPlaces} : {});
   const below = {label: axisLabel, labelSize: 22, size: 32, values: texts(short)};
   const left = {size: 62, values: texts(formats[chart.look] ?? short)};
-  return [{...common, ...below, grid: grid(isLogX)}, {...common, ...left, grid: grid(isLogY)}];
+  return [{...common, ...below, ...places(isLogX), grid: grid(isLogX)},
+    {...common, ...left, ...places(isLogY), grid: grid(isLogY)}];
 }
 
 function makeScales(chart, {isLogX, isLogY}) {

@@ -107,6 +107,7 @@ function spreadText({values, spreads, look}, row) {
   const spread = spreads[row];
   const isResult = look === 'share' || look === 'points' || look === 'value';
   if (spread === null || !isResult) return '';
+  if (values[row] === 0 && spread === 0) return '';  // the first row, which differs by nothing
   if (look === 'share') return ` ± ${fixed(100 * spread, 2)}`;
   if (look === 'points') return ` ± ${fixed(spread, 2)}`;
   const least = Math.min(...values.filter((value) => value !== null && value !== 0).map(Math.abs));

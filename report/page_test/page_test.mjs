@@ -149,6 +149,27 @@ const claims = {
     assert.deepEqual(await kinds(), [false, false, false]);
   },
 
+  async 'labels of logarithmic axes are round, however the data begins'(open) {
+    for (const name of ['network', 'convex', 'seeds']) {
+      const page = await open(name);
+      const labels = await page.run(() =>
+        [...document.querySelectorAll('#charts .plot')].flatMap(({plot}) =>
+          plot.axes.filter(({scale}) => plot.scales[scale].distr === 3).map((axis) =>
+            axis._splits.filter((value, i) => axis._values[i] !== ''))));
+      assert.ok(labels.length > 0, name);
+      for (const values of labels) {
+        assert.ok(values.length >= 2, `${name}: ${values}`);
+        for (const value of values) assert.equal(value, Number(value.toPrecision(2)), name);
+      }
+      const places = [[1.97021, 340], [1.97021, 7.2], [3.1, 3.9], [4e-13, 2], [7, 7]];
+      for (const [min, max] of places) {
+        const found = await page.run((a, b) => logPlaces(a, b), min, max);
+        assert.ok(found.length > 0 && found.every((value) => value >= min && value <= max));
+        assert.ok(found.every((value) => value === Number(value.toPrecision(2))), String(found));
+      }
+    }
+  },
+
   async 'dragging over a chart zooms all in, and a double click shows all again'(open) {
     const page = await open('network');
     const ranges = () => [...document.querySelectorAll('.plot')].map(({plot}) =>

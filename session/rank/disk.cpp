@@ -17,7 +17,7 @@ bool leads_disk(Communicator& communicator, const std::filesystem::path& directo
   };
   std::error_code failure;
   std::filesystem::create_directories(directory, failure);
-  if (failure) fail_file(directory, "cannot be made: " + failure.message());
+  if (failure) fail_file(directory, "cannot be created: " + failure.message());
   std::ofstream(mark(communicator.rank())).put('\n');
   communicator.barrier();
   std::size_t lowest = 0;

@@ -160,6 +160,7 @@ int elastic_command(Arguments arguments) {
   options.donate_bytes_per_second = static_cast<double>(settings.number("rate", 0));
   options.security.secret_file = settings.text("secret", "");
   options.topology = topology_of(settings.text("topology", "auto"));
+  options.hosts = settings.text("hosts", "auto") == "auto";
   options.codec_threads = 1;
   options.buffers = {{"mean", {3}}};
   options.on_event = [](const ElasticEvent& event) {

@@ -34,8 +34,13 @@ constexpr std::size_t kLeadCodeAt = 8;
 std::vector<LayerShape> shapes_of(const std::vector<MethodTensor>& tensors) {
   std::vector<LayerShape> shapes;
   for (const MethodTensor& tensor : tensors) {
-    const std::size_t rows = tensor.shape.front();
-    shapes.push_back({.rows = rows, .columns = tensor.elements() / rows});
+    LayerShape shape{.rows = tensor.shape.front()};
+    shape.columns = tensor.elements() / shape.rows;
+    if (tensor.shape.size() > 2) {
+      shape.kernel = shape.columns / tensor.shape[1];
+      shape.width = tensor.shape.back();
+    }
+    shapes.push_back(shape);
   }
   return shapes;
 }

@@ -28,6 +28,10 @@ struct IndexAndUnit {
   float unit = 0;
 };
 
+std::size_t saved_bytes(const std::variant<IndexHistory, KernelHistory>& history) {
+  return std::visit([](const auto& one) { return one.saved_bytes(); }, history);
+}
+
 }  // namespace
 
 float in_units(float value, float unit) { return std::clamp(value / unit, -kLargest, kLargest); }
@@ -51,8 +55,8 @@ IndexMessage::IndexMessage(std::vector<LayerShape> layers, double share, const s
   std::size_t most = 0;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const std::size_t kept = count_of_share(share, layers_[i].elements());
-    histories_.emplace_back(layers_[i].rows, layers_[i].columns, kept);
     indices_[i].resize(kept);
+    histories_.push_back(new_history(i));
     indices_max_ += kept;
     most = std::max(most, kept);
     rice_bytes_max_ += rice_bytes_max(kept, layers_[i].elements());
@@ -60,6 +64,18 @@ IndexMessage::IndexMessage(std::vector<LayerShape> layers, double share, const s
   }
   bytes_max_ += rice_bytes_max_;
   decoded_.resize(most);
+}
+
+IndexMessage::History IndexMessage::new_history(std::size_t layer) const {
+  const LayerShape& shape = layers_[layer];
+  const std::size_t kept = indices_[layer].size();
+  if (!shape.is_coded_by_kernels()) return IndexHistory(shape.rows, shape.columns, kept);
+  GW_CHECK(shape.columns % shape.kernel == 0);
+  return KernelHistory({.rows = shape.rows,
+                        .columns = shape.columns / shape.kernel,
+                        .elements = shape.kernel,
+                        .width = shape.width},
+                       kept, model_);
 }
 
 IndexMessage::Written IndexMessage::write(std::span<const float> values, const Rng& rng) {
@@ -97,7 +113,11 @@ void IndexMessage::write_indices(std::vector<std::byte>& message) {
   const auto room = std::span(message).subspan(kHeadBytes);
   RangeEncoder encoder(room);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    coder_.encode(histories_[i], indices_[i], encoder);
+    if (const auto* const kernels = std::get_if<KernelHistory>(&histories_[i])) {
+      kernel_coder_.encode(*kernels, model_, indices_[i], encoder);
+    } else {
+      coder_.encode(std::get<IndexHistory>(histories_[i]), indices_[i], encoder);
+    }
   }
   const std::optional<std::size_t> learned = encoder.finish();
   std::size_t bytes = learned.value_or(0);
@@ -125,7 +145,11 @@ Decoded<std::size_t> IndexMessage::read_indices(std::span<const std::byte> messa
   if (message[0] == kWithHistory) {
     RangeDecoder decoder(coded);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
-      const auto decoded = coder_.decode(histories_[i], decoder, indices_[i]);
+      const auto* const kernels = std::get_if<KernelHistory>(&histories_[i]);
+      const auto decoded =
+          kernels != nullptr
+              ? kernel_coder_.decode(*kernels, model_, decoder, indices_[i])
+              : coder_.decode(std::get<IndexHistory>(histories_[i]), decoder, indices_[i]);
       if (!decoded) return refuse(decoded.error().what);
     }
     const bool is_shortest = coded.empty() || coded.back() != std::byte{0};
@@ -184,7 +208,18 @@ Decoded<SharedIndices> IndexMessage::read(std::span<const std::byte> message) {
 // --- The history ---
 
 void IndexMessage::record() {
-  for (std::size_t i = 0; i < layers_.size(); ++i) histories_[i].record(indices_[i]);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    if (const auto* const kernels = std::get_if<KernelHistory>(&histories_[i])) {
+      kernels->learn(indices_[i], model_);
+    }
+  }
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    if (auto* const kernels = std::get_if<KernelHistory>(&histories_[i])) {
+      kernels->record(indices_[i], model_);
+    } else {
+      std::get<IndexHistory>(histories_[i]).record(indices_[i]);
+    }
+  }
   const std::array marks = {mark_, read_mark_};
   mark_ = static_cast<std::uint32_t>(checksum(std::as_bytes(std::span(marks))));
 }
@@ -192,38 +227,51 @@ void IndexMessage::record() {
 std::vector<std::byte> IndexMessage::save() const {
   std::vector<std::byte> saved(sizeof(mark_));
   store_le(std::span(saved), 0, mark_);
-  for (const IndexHistory& history : histories_) history.save(saved);
+  model_.save(saved);
+  for (const History& history : histories_) {
+    std::visit([&](const auto& one) { one.save(saved); }, history);
+  }
   return saved;
 }
 
 void IndexMessage::load(std::span<const std::byte> saved) {
-  std::size_t wanted = sizeof(mark_);
-  for (const IndexHistory& history : histories_) wanted += history.saved_bytes();
+  const std::size_t histories_at = sizeof(mark_) + KernelModel::saved_bytes();
+  std::size_t wanted = histories_at;
+  for (const History& history : histories_) wanted += saved_bytes(history);
   if (saved.size() != wanted) {
     throw Error("the saved history of indices has " + std::to_string(saved.size()) +
                 " bytes, not " + std::to_string(wanted));
   }
-  std::vector<IndexHistory> loaded = histories_;
-  std::size_t at = sizeof(mark_);
-  for (IndexHistory& history : loaded) {
-    const auto fine = history.load(saved.subspan(at, history.saved_bytes()));
+  KernelModel model;
+  model.load(saved.subspan(sizeof(mark_), KernelModel::saved_bytes()));
+  std::vector<History> loaded = histories_;
+  std::size_t at = histories_at;
+  for (History& history : loaded) {
+    const auto part = saved.subspan(at, saved_bytes(history));
+    auto* const kernels = std::get_if<KernelHistory>(&history);
+    const auto fine = kernels != nullptr ? kernels->load(part, model)
+                                         : std::get<IndexHistory>(history).load(part);
     if (!fine) throw Error(std::string("the saved history of indices: ") + fine.error().what);
-    at += history.saved_bytes();
+    at += part.size();
   }
   histories_ = std::move(loaded);
+  model_ = model;
   mark_ = load_le<std::uint32_t>(saved, 0);
 }
 
 void IndexMessage::forget() {
+  model_ = KernelModel();
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    histories_[i] = IndexHistory(layers_[i].rows, layers_[i].columns, histories_[i].kept());
+    histories_[i] = new_history(i);
   }
   mark_ = 0;
 }
 
 std::size_t IndexMessage::memory_bytes() const {
   std::size_t bytes = 0;
-  for (const IndexHistory& history : histories_) bytes += history.memory_bytes();
+  for (const History& history : histories_) {
+    bytes += std::visit([](const auto& one) { return one.memory_bytes(); }, history);
+  }
   return bytes;
 }
 

@@ -12,11 +12,15 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "gradwire/codec/codec.h"
 #include "gradwire/codec/index_coder.h"
 #include "gradwire/codec/index_history.h"
+#include "gradwire/codec/kernel_coder.h"
+#include "gradwire/codec/kernel_history.h"
+#include "gradwire/codec/kernel_model.h"
 #include "gradwire/core/expected.h"
 
 namespace gradwire {
@@ -35,12 +39,15 @@ float in_units(float value, float unit);
 // Values at the indices, in units.
 std::vector<float> pick(const SharedIndices& indices, std::span<const float> values);
 
-// A layer as a matrix.
+// A layer as a matrix. The rows of a convolution consist of kernels.
 struct LayerShape {
   std::size_t rows = 0;
   std::size_t columns = 0;
+  std::size_t kernel = 1;  // elements of a kernel, which divide the columns
+  std::size_t width = 1;   // of a kernel
 
   std::size_t elements() const { return rows * columns; }
+  bool is_coded_by_kernels() const { return kernel > 1 && kernel <= KernelHistory::kElementsMax; }
 };
 
 class IndexMessage {
@@ -75,6 +82,9 @@ class IndexMessage {
   std::size_t memory_bytes() const;
 
  private:
+  using History = std::variant<IndexHistory, KernelHistory>;
+
+  History new_history(std::size_t layer) const;
   void write_indices(std::vector<std::byte>& message);
   Decoded<std::size_t> read_indices(std::span<const std::byte> message);
 
@@ -84,9 +94,11 @@ class IndexMessage {
   std::size_t indices_max_ = 0;
   std::size_t rice_bytes_max_ = 0;
   std::size_t bytes_max_ = 0;
-  std::vector<IndexHistory> histories_;  // by layer
+  std::vector<History> histories_;  // by layer
+  KernelModel model_;               // of all layers that are coded by kernels
   std::uint32_t mark_ = 0;
   IndexCoder coder_;
+  KernelCoder kernel_coder_;
   Scale scale_;
   Workspace workspace_;
   // Of the message that is written or was read last, by layer.

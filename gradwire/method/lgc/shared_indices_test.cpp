@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t kFirst = 300;
 constexpr std::size_t kSecond = 500;
-const std::vector<LayerShape> kLayers = {{.rows = 20, .columns = 15}, {.rows = 10, .columns = 50}};
+const std::vector<LayerShape> kLayers = {{.rows = 20, .columns = 15},
+                                         {.rows = 10, .columns = 50, .kernel = 5, .width = 5}};
 
 std::vector<float> values() {
   std::vector<float> all(kFirst + kSecond);
@@ -113,7 +114,7 @@ TEST(SharedIndices, HistoryOfAnotherModelIsRefused) {
   saved.pop_back();
   EXPECT_THROW(index_message.load(saved), Error);
   saved = index_message.save();
-  saved[4 + 8] = std::byte{0};  // an age
+  saved[4 + KernelModel::saved_bytes() + 8] = std::byte{0};  // an age
   EXPECT_THROW(index_message.load(saved), Error);
 }
 

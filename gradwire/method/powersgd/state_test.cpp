@@ -14,7 +14,7 @@ namespace gradwire {
 namespace {
 
 // The first group holds the first tensor and no other.
-constexpr MethodOptions kOptions = {.seed = 5, .group_elements = 500};
+const MethodOptions kOptions = {.seed = 5, .group_elements = 500};
 
 std::unique_ptr<Method> make(Communicator& communicator) {
   return make_powersgd(communicator, mixed_tensors(), {.rank = 3}, kOptions);

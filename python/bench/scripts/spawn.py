@@ -45,6 +45,7 @@ def train(rank, options, port):
         optimizer.step()
         losses.append(loss.item())
     common.finish(options, losses, [model], [hook])
+    dist.barrier()  # torch 2.13 sometimes aborts a rank that is still connected to one that has gone
     dist.destroy_process_group()
 
 
