@@ -17,6 +17,7 @@
 #include "console/json.h"
 #include "gradwire/method/parsed_method.h"
 #include "record/step_log.h"
+#include "session/run_directory.h"
 #include "session/train_runs.h"
 
 namespace gradwire::cli {
@@ -101,11 +102,22 @@ void finish(const session::FinishedRun& done, const TrainCommand& command,
   check_converged(done, command.arguments.options);
 }
 
+// Newcomers have no --dry-run: their settings come from the run.
+void print_founding(const TrainCommand& command, const console::Console& console) {
+  const session::TrainOptions& options = command.arguments.options;
+  const auto directory = session::output_directory(options, command.method);
+  session::check_directory(directory, options);
+  fmt::print(console.out, "would found a run of {} on {} with {}, listening on {}, into {}\n",
+             options.model, options.data_or_usual(), parse_method(command.method).spec,
+             command.elastic.options.listen, directory.string());
+}
+
 void run(TrainCommand& command, const CLI::App& parsed, const console::Console& console) {
   const session::TrainOptions& options = command.arguments.options;
-  check_arguments(command.arguments, {command.method});
   check_elastic(parsed, options, command.method, command.elastic);
+  check_arguments(command.arguments, {command.method});
   if (command.elastic.is_member()) {
+    if (command.arguments.dry_run) return print_founding(command, console);
     finish(session::run_elastic(options, command.method, command.elastic.options, console), command,
            console);
     return;

@@ -65,6 +65,15 @@ TEST_F(TrainElastic, OptionsThatDoNotFitAreRefused) {
                  "--join takes the settings from the run: leave out --model");
 }
 
+TEST_F(TrainElastic, DryRunFoundsNothing) {
+  const Outcome outcome = gradwire({"train", "--elastic", "--listen", "127.0.0.1:0", "--model",
+                                    "mlp", "--dry-run", "--out", out_});
+  EXPECT_EQ(outcome.exit_code, kDone) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "would found a run of mlp")) << outcome.out;
+  EXPECT_FALSE(std::filesystem::exists(out_));
+  expect_refused(gradwire({"train", "--join", "127.0.0.1:1", "--dry-run"}), "leave out --dry-run");
+}
+
 TEST_F(TrainElastic, NobodyToJoinIsSaid) {
   const Outcome outcome =
       gradwire({"train", "--join", "127.0.0.1:1", "--wait", "1", "--out", out_});

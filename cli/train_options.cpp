@@ -168,7 +168,9 @@ void add_network_options(CLI::App& app, TrainArguments& arguments) {
   adder.add("--grace", network.grace,
             "Do not wait for late workers when this share of all has delivered, such as 75% [wait]",
             "SHARE");
-  adder.add("--slow-rank", network.slow_rank, "Slows a rank down, for measurements", "RANK:FACTOR")
+  adder
+      .add("--slow-rank", network.slow_rank, "Slows ranks down, for measurements",
+           "RANK:FACTOR,...")
       ->group("");
   adder
       .add("--away", network.away,

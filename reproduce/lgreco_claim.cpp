@@ -285,7 +285,7 @@ ClaimRow largest_row(const Trained& trained, bool is_quick) {
   if (!row.holds) {
     row.reason =
         "one layer holds almost all of this network, and plans pay where many layers differ: "
-        "published figures are of ResNets, Transformers and the like, trained to the end";
+        "published figures are of ResNets, Transformers and the like, trained to convergence";
   }
   return row;
 }

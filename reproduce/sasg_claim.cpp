@@ -1,6 +1,6 @@
 // SASG, "sparse communication with adaptive aggregation": workers whose gradient has hardly changed
-// say nothing, and those that speak send one per cent. Uploads and bits until a network is so
-// accurate, beside the published logs.
+// skip their upload, and the others send 1%. Uploads and bits until a network reaches an accuracy,
+// beside the published logs.
 #include <fmt/format.h>
 
 #include <array>

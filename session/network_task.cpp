@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <vector>
 
 #include "gradwire/core/usage_error.h"
 
@@ -15,18 +16,24 @@ constexpr std::size_t kBatchUsualOfText = 16;  // a sample of text is many token
 constexpr std::uint64_t kEvaluationsLeast = 5;
 constexpr std::size_t kContextUsual = 128;
 
-std::optional<train::SlowRank> slow_rank(const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  train::SlowRank slow;
+std::vector<train::SlowRank> slow_ranks(const std::string& text) {
+  std::vector<train::SlowRank> all;
   const char* const end = text.data() + text.size();
-  const auto rank = std::from_chars(text.data(), end, slow.rank);
-  const bool has_factor = rank.ec == std::errc() && rank.ptr != end && *rank.ptr == ':';
-  const auto factor = has_factor ? std::from_chars(rank.ptr + 1, end, slow.factor) : rank;
-  if (!has_factor || factor.ec != std::errc() || factor.ptr != end || !(slow.factor >= 1)) {
-    throw UsageError("--slow-rank expects a rank and a factor of at least 1, such as 3:4, not '" +
-                     text + "'");
+  for (const char* at = text.data(); at != end;) {
+    train::SlowRank& slow = all.emplace_back();
+    const auto rank = std::from_chars(at, end, slow.rank);
+    const bool has_factor = rank.ec == std::errc() && rank.ptr != end && *rank.ptr == ':';
+    const auto factor = has_factor ? std::from_chars(rank.ptr + 1, end, slow.factor) : rank;
+    const bool has_next = factor.ptr != end && *factor.ptr == ',' && factor.ptr + 1 != end;
+    at = has_next ? factor.ptr + 1 : factor.ptr;
+    if (!has_factor || factor.ec != std::errc() || !(slow.factor >= 1) ||
+        (!has_next && at != end)) {
+      throw UsageError(
+          "--slow-rank expects ranks and factors of at least 1, such as 3:4 or 0:2,3:8, not '" +
+          text + "'");
+    }
   }
-  return slow;
+  return all;
 }
 
 std::optional<train::AwayRank> away_rank(const std::string& text) {
@@ -98,7 +105,7 @@ train::TaskOptions task_options(const TrainOptions& options, const data::SampleS
       .warmup_epochs = network.warmup_epochs,
       .operation_threads = network.threads.value_or(std::max<std::size_t>(threads, 1)),
       .seed = options.seed,
-      .slow = slow_rank(network.slow_rank),
+      .slow = slow_ranks(network.slow_rank),
       .away = away_rank(network.away)};
   const bool is_sgd = task.optimiser.kind == train::OptimiserOptions::Kind::sgd;
   task.learning_rate = network.learning_rate.value_or(is_sgd ? 0.05 : 0.001);

@@ -28,7 +28,7 @@ struct NetworkOptions {
   std::size_t accumulate = 1;
   bool balance = false;
   std::string grace;                   // a share of the ranks; empty: all are waited for
-  std::string slow_rank;               // "3:4"; for measurements, empty: none
+  std::string slow_rank;               // "3:4" or "0:2,3:8"; for measurements, empty: none
   std::string away;                    // "3:4" or "turns:30"; for measurements, empty: none
   std::optional<std::size_t> threads;  // of a worker
   std::optional<std::uint64_t> evaluate_every;

@@ -200,8 +200,9 @@ Score Learner::learn(std::uint64_t step, const Model::Ready& ready) {
       *model_, *task_.source, samples_,
       {.seed = task_.options.seed, .step = step, .rank = rank_, .parts = task_.options.accumulate},
       batch_, ready);
-  if (task_.options.slow && task_.options.slow->rank == rank_) {
-    std::this_thread::sleep_for((task_.options.slow->factor - 1) * (Clock::now() - start));
+  const Clock::duration computed = Clock::now() - start;
+  for (const SlowRank& slow : task_.options.slow) {
+    if (slow.rank == rank_) std::this_thread::sleep_for((slow.factor - 1) * computed);
   }
   return score;
 }

@@ -51,7 +51,7 @@ struct TaskOptions {
   double warmup_epochs = 0;
   std::size_t operation_threads = 1;  // of one worker
   std::uint64_t seed = 1;
-  std::optional<SlowRank> slow = {};  // for measurements
+  std::vector<SlowRank> slow = {};    // for measurements
   std::optional<AwayRank> away = {};  // for measurements, of local steps
 };
 
