@@ -250,7 +250,7 @@ void check_arguments(const TrainArguments& arguments, const std::vector<std::str
   }
   if (!session::grace_of(options).is_given()) return;
   for (const std::string& method : methods) {
-    const std::string why = why_not_late(parse_method(method), options.workers.topology(), false);
+    const std::string why = why_not_late(parse_method(method), options.workers.topology());
     if (!why.empty()) throw UsageError(why);
   }
 }

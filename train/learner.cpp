@@ -125,11 +125,12 @@ void Learner::take_step(Method& method, std::uint64_t step, const TakeGradient& 
   record::StepRecord& record = done.record;
   const MethodTraits traits = method.traits();
   double old_gradient_seconds = 0;
-  const bool has_samples = sampler_ && method.wants_gradient();
-  samples_ = has_samples ? sampler_->at(step) : std::span<const std::uint32_t>();
+  const bool wants_gradient = method.wants_gradient();
+  samples_ = sampler_ && wants_gradient ? sampler_->at(step) : std::span<const std::uint32_t>();
   method.begin({.step = step,
                 .learning_rate = record.learning_rate,
                 .weight = sampler_ ? sampler_->weight(step) : 0,
+                .has_gradient = wants_gradient,
                 .parameters = parameters_,
                 .gradient_at =
                     [&](std::span<const std::span<const float>> at, const TakeGradient& take) {

@@ -46,8 +46,7 @@ std::unique_ptr<Method> method_for(Communicator& communicator, const Learner& le
   exchange.group_elements = group_elements_for(total_elements(tensors));
   exchange.moments = moments_for(task.options.optimiser, tensors.size());
   if (exchange.grace.is_given()) {
-    const std::string why = why_not_late(parse_method(options.method), exchange.topology,
-                                         communicator.hosts() != nullptr);
+    const std::string why = why_not_late(parse_method(options.method), exchange.topology);
     if (!why.empty()) throw UsageError(why);
   }
   auto method = make_method(communicator, tensors, options.method, exchange);

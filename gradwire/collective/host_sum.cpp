@@ -24,10 +24,14 @@ std::size_t whole_lines(std::size_t elements) {
   return (elements + kInLine - 1) / kInLine * kInLine;
 }
 
-// The first line of a rank's slot.
+// The beginning of a rank's slot. A byte for each host follows: whether it was late.
 struct alignas(kLine) SlotHead {
   std::uint64_t rung;  // atomic: how often this rank has told the others
-  PartFacts facts;
+  std::uint64_t exchanges;
+  std::uint64_t poisoned;
+  std::uint64_t uploads;
+  std::uint64_t uploads_skipped;
+  bool wants_gradient;
 };
 static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free);
 
@@ -38,10 +42,13 @@ void PartFacts::add(const PartFacts& other) {
   poisoned += other.poisoned;
   uploads = std::max(uploads, other.uploads);
   uploads_skipped = std::max(uploads_skipped, other.uploads_skipped);
+  wants_gradient = wants_gradient || other.wants_gradient;
+  const std::vector<std::size_t> before = std::exchange(late_hosts, {});
+  std::ranges::set_union(before, other.late_hosts, std::back_inserter(late_hosts));
 }
 
-// The memory: a slot for each rank, with room for all tensors. In its slot a rank writes its values
-// of the others' parts, and in the place of its own part the mean.
+// The memory: a slot for each rank, with its facts and room for all tensors. In its slot a rank
+// writes its values of the others' parts, and in the place of its own part the mean.
 class HostSum::Slots {
  public:
   Slots(HostGroups& groups, Options options)
@@ -64,19 +71,50 @@ class HostSum::Slots {
     return place < options_.parts.size() ? options_.parts[place] : std::span<const TensorPiece>();
   }
 
-  SlotHead& head(std::size_t rank) {
-    return *reinterpret_cast<SlotHead*>(memory_->bytes().data() + rank * slot_bytes());
+  std::atomic_ref<std::uint64_t> rung(std::size_t rank) {
+    return std::atomic_ref(head(rank).rung);
+  }
+  void write_facts(const PartFacts& facts) {
+    SlotHead& own = head(place_);
+    own.exchanges = facts.exchanges;
+    own.poisoned = facts.poisoned;
+    own.uploads = facts.uploads;
+    own.uploads_skipped = facts.uploads_skipped;
+    own.wants_gradient = facts.wants_gradient;
+    const std::span<std::byte> is_late = late_hosts(place_);
+    std::ranges::fill(is_late, std::byte(0));
+    for (const std::size_t host : facts.late_hosts) is_late[host] = std::byte(1);
+  }
+  PartFacts facts_of(std::size_t rank) {
+    const SlotHead& of = head(rank);
+    PartFacts facts{.exchanges = of.exchanges,
+                    .poisoned = of.poisoned,
+                    .uploads = of.uploads,
+                    .uploads_skipped = of.uploads_skipped,
+                    .wants_gradient = of.wants_gradient};
+    const std::span<const std::byte> is_late = late_hosts(rank);
+    for (std::size_t host = 0; host < is_late.size(); ++host) {
+      if (is_late[host] != std::byte(0)) facts.late_hosts.push_back(host);
+    }
+    return facts;
   }
   std::span<float> values(std::size_t rank, const TensorPiece& piece) {
-    auto* const all =
-        reinterpret_cast<float*>(memory_->bytes().data() + rank * slot_bytes() + sizeof(SlotHead));
+    auto* const all = reinterpret_cast<float*>(slot(rank) + values_at());
     return {all + at_[piece.tensor] + piece.first, piece.elements};
   }
 
   Communicator& local() { return local_; }
 
  private:
-  std::size_t slot_bytes() const { return sizeof(SlotHead) + elements_ * sizeof(float); }
+  std::byte* slot(std::size_t rank) { return memory_->bytes().data() + rank * slot_bytes(); }
+  SlotHead& head(std::size_t rank) { return *reinterpret_cast<SlotHead*>(slot(rank)); }
+  std::span<std::byte> late_hosts(std::size_t rank) {
+    return {slot(rank) + sizeof(SlotHead), options_.hosts};
+  }
+  std::size_t values_at() const {
+    return sizeof(SlotHead) + (options_.hosts + kLine - 1) / kLine * kLine;
+  }
+  std::size_t slot_bytes() const { return values_at() + elements_ * sizeof(float); }
 
   Communicator& local_;
   const std::size_t place_;
@@ -115,7 +153,7 @@ class HostSum::Bell {
 
   // All that this rank has written before is there for those who hear it.
   void ring(std::uint64_t step) {
-    std::atomic_ref rung(slots_.head(slots_.place()).rung);
+    const std::atomic_ref<std::uint64_t> rung = slots_.rung(slots_.place());
     const std::uint64_t count = rung.load(std::memory_order_relaxed) + 1;
     rung.store(count, std::memory_order_release);
     store_le(std::span<std::byte>(out_), 0, count);
@@ -145,8 +183,7 @@ class HostSum::Bell {
   void hear(Listener& listener, PeerLinks& links, std::uint64_t step) {
     const std::span<const std::byte> message(in_[listener.rank]);
     const auto count = load_le<std::uint64_t>(message, 0);
-    std::atomic_ref rung(slots_.head(listener.rank).rung);
-    if (rung.load(std::memory_order_acquire) < count) {
+    if (slots_.rung(listener.rank).load(std::memory_order_acquire) < count) {
       links.presence.fail(listener.rank, "its shared memory is not the one of this host");
     }
     if (const auto theirs = load_le<std::uint64_t>(message, sizeof count); theirs != step) {
@@ -276,7 +313,7 @@ class HostSum::Gather final : public Job {
     step_ = step;
     outputs_ = outputs;
     facts_ = {};
-    slots_.head(slots_.place()).facts = own;
+    slots_.write_facts(own);
     slots_.local().impl().queue(*this);
     slots_.local().impl().wait(*this);
     spent_ += seconds();
@@ -293,7 +330,7 @@ class HostSum::Gather final : public Job {
   Turn advance(PeerLinks& links) override {
     if (!bell_.is_over(links, step_)) return Turn::waiting;
     for (std::size_t rank = 0; rank < slots_.ranks(); ++rank) {
-      facts_.add(slots_.head(rank).facts);
+      facts_.add(slots_.facts_of(rank));
       for (const TensorPiece& piece : slots_.part_of(rank)) {
         std::ranges::copy(slots_.values(rank, piece),
                           outputs_[piece.tensor].subspan(piece.first).begin());

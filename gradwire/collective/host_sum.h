@@ -26,8 +26,11 @@ struct PartFacts {
   std::uint64_t poisoned = 0;
   std::uint64_t uploads = 0;
   std::uint64_t uploads_skipped = 0;
+  bool wants_gradient = false;             // see Method::wants_gradient()
+  std::vector<std::size_t> late_hosts = {};  // in rising order
 
-  // Of all parts: the sum of exchanges, and whether any place has uploaded, or skipped it.
+  // Of all parts: the sum of exchanges; whether any place has uploaded, skipped it, or wants a
+  // gradient; and hosts that were late for any part.
   void add(const PartFacts& other);
 };
 
@@ -39,6 +42,7 @@ class HostSum {
     std::vector<std::vector<TensorPiece>> parts = {};
     // Tensors that are added up together: one behind the last of each group.
     std::vector<std::size_t> group_ends = {};
+    std::size_t hosts = 1;
   };
 
   // All ranks of all hosts call it. Throws StartError if the ranks of a host cannot share memory.

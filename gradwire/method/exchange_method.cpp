@@ -179,8 +179,7 @@ bool ExchangeMethod::wants_gradient() {
   const bool is_over = std::ranges::all_of(
       groups_, [](const Group& group) { return group.exchange->has_next_result(); });
   if (is_over && owes_gradient_) is_behind_ = true;
-  spares_gradient_ = is_over || (owes_gradient_ && is_behind_);
-  return !spares_gradient_;
+  return !is_over && !(owes_gradient_ && is_behind_);
 }
 
 void ExchangeMethod::begin(const StepContext& context) {
@@ -193,6 +192,7 @@ void ExchangeMethod::begin(const StepContext& context) {
     }
     next_step_ = context.step + 1;
   }
+  spares_gradient_ = !context.has_gradient;
   const MethodTraits& traits = setup_.traits;
   if (traits.needs_parameters && context.parameters.size() != workspace_.tensors.size()) {
     throw Error(spec() + " needs the parameters of every tensor in each step");
@@ -264,7 +264,6 @@ void ExchangeMethod::note_late(const MethodReport& report) {
   const bool is_late = std::ranges::binary_search(report.late, communicator_.rank());
   if (!is_late) owes_gradient_ = is_behind_ = false;
   if (is_late && !spares_gradient_) owes_gradient_ = !setup_.traits.reuses_uploads;
-  spares_gradient_ = false;
 }
 
 void ExchangeMethod::settle(Group& group, MethodReport& report) {

@@ -48,9 +48,11 @@ struct Steps {
 };
 
 Steps run_steps(const std::string& spec, std::size_t ranks, const MethodOptions& options,
-                std::uint64_t steps) {
+                std::uint64_t steps, const HostChoice& hosts = {}) {
   Steps run(ranks);
-  run_communicators(ranks, [&](Communicator& communicator) {
+  const CommunicatorOptions group{
+      .run = 7, .peer_timeout = std::chrono::milliseconds(10000), .hosts = hosts};
+  run_communicators(ranks, group, [&](Communicator& communicator) {
     const std::size_t rank = communicator.rank();
     TestWorker worker(communicator, spec, options);
     for (std::uint64_t step = 0; step < steps; ++step) {
@@ -89,6 +91,41 @@ TEST(GraceThreads, ReportsNameTheLateRanks) {
       EXPECT_EQ(run.reports[rank][step].late, late) << rank << ", " << step;
       EXPECT_EQ(run.reports[rank][step].poisoned, 0u);
     }
+  }
+}
+
+// A host is one worker, and late with all its ranks if it is late for any part. The second part has
+// the hosts in another order.
+TEST(GraceThreads, TheRanksOfAHostAreLateTogether) {
+  const HostChoice hosts{.by_rank = {0, 1, 2, 1, 0, 2, 0}};
+  constexpr std::size_t kPeers[2][3] = {{0, 1, 2}, {1, 0, 2}};  // by part and host
+  for (const std::string& spec : kSpecs) {
+    const ParsedMethod method = parse_method(spec);
+    const std::size_t parts = method.host_parts == HostParts::one_rank ? 1 : 2;
+    const Steps run = run_steps(spec, 7, scatter_with(is_sometimes_late), 12, hosts);
+    for (std::size_t rank = 0; rank < 7; ++rank) {
+      EXPECT_EQ(run.outputs[rank], run.outputs[0]) << spec << ", " << rank;
+    }
+    for (std::uint64_t step = method.traits.reuses_uploads ? 1 : 0; step < 12; ++step) {
+      std::vector<std::size_t> late;
+      for (std::size_t rank = 0; rank < 7; ++rank) {
+        bool is_late = false;
+        for (std::size_t part = 0; part < parts; ++part) {
+          is_late = is_late || is_sometimes_late(kPeers[part][hosts.by_rank[rank]], step);
+        }
+        if (is_late) late.push_back(rank);
+      }
+      for (const auto& reports : run.reports) EXPECT_EQ(reports[step].late, late) << spec << step;
+    }
+  }
+}
+
+TEST(GraceThreads, WithoutLateHostsNothingChanges) {
+  const auto never = [](std::size_t, std::uint64_t) { return false; };
+  for (const std::string& spec : kSpecs) {
+    const MethodOptions plain{.topology = Topology::scatter, .seed = 3};
+    const Steps with = run_steps(spec, 4, scatter_with(never), 6, {.count = 2});
+    EXPECT_EQ(with.outputs, run_steps(spec, 4, plain, 6, {.count = 2}).outputs) << spec;
   }
 }
 

@@ -92,6 +92,9 @@ struct StepContext {
   // weights of all workers average to 1.
   float weight = 1;
 
+  // False where none was computed, as wants_gradient() allows. submit() gets zeros then.
+  bool has_gradient = true;
+
   // One span for each tensor: the parameters that the gradients belong to. Only where the traits
   // ask for them. What they point to must stay until finish() returns.
   std::span<const std::span<const float>> parameters = {};
@@ -151,8 +154,8 @@ class Method {
 
   // With MethodOptions::grace: whether the next step has a use for this rank's gradient. False
   // where its mean is here already, and where this rank has caught up after a late gradient, which
-  // is sent now, from the method's memory. After that answer the next step gets zeros, and nothing
-  // has to be computed for it.
+  // is sent now, from the method's memory. After that answer the next step can do without one: see
+  // StepContext::has_gradient.
   virtual bool wants_gradient() { return true; }
 
   virtual void begin(const StepContext& context) = 0;

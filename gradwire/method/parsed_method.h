@@ -82,8 +82,8 @@ struct ParsedMethod {
 // Reads a spec. make_method(spec) is parse_method(spec).make. Throws SpecError.
 ParsedMethod parse_method(std::string_view spec);
 
-// Why MethodOptions::grace does not go with a method, a topology, and ranks that have two levels;
-// empty if it does. make_method() throws Error with the reason.
-std::string why_not_late(const ParsedMethod& method, Topology topology, bool has_levels);
+// Why MethodOptions::grace does not go with a method and a topology; empty if it does.
+// make_method() throws Error with the reason.
+std::string why_not_late(const ParsedMethod& method, Topology topology);
 
 }  // namespace gradwire

@@ -119,16 +119,15 @@ std::unique_ptr<Method> make_method(Communicator& communicator, std::vector<Meth
                                     std::string_view spec, const MethodOptions& options) {
   const ParsedMethod method = parse_method(spec);
   if (options.grace.is_given()) {
-    const std::string why = why_not_late(method, options.topology, communicator.hosts() != nullptr);
+    const std::string why = why_not_late(method, options.topology);
     if (!why.empty()) throw Error(why);
   }
   return method.make(communicator, std::move(tensors), options);
 }
 
-std::string why_not_late(const ParsedMethod& method, Topology topology, bool has_levels) {
+std::string why_not_late(const ParsedMethod& method, Topology topology) {
   const std::string name = method.spec + " cannot leave out late ranks: ";
   if (!method.why_not_late.empty()) return name + method.why_not_late;
-  if (has_levels) return name + "the ranks of a host wait for one another; use one level";
   if (topology == Topology::automatic || traits_of(topology).has_owners) return "";
   return name + "the topology " + gradwire::name(topology) + " has no owners, use " +
          topologies_with_owners();

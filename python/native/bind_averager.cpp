@@ -208,7 +208,7 @@ void bind_averager(py::module_& module) {
   module.def("probe", &probe, py::arg("spec"), py::arg("tensors"), py::arg("topology"));
   // Why grace= does not go with a method and a topology; empty if it does.
   module.def("why_not_late", [](const std::string& spec, const std::string& topology) {
-    return why_not_late(parse_method(spec), topology_of(topology), false);
+    return why_not_late(parse_method(spec), topology_of(topology));
   });
   // Whether workers take steps of their own with this method.
   module.def("gives_model", [](const std::string& spec) {

@@ -47,6 +47,7 @@ class HostMethod final : public Method {
   MethodTraits traits() const override { return method_.traits; }
   Topology topology() const override { return topology_; }
 
+  bool wants_gradient() override { return wants_gradient_; }
   void begin(const StepContext& context) override;
   void submit(std::size_t tensor, std::span<float> gradient) override;
   MethodReport finish() override;
@@ -65,6 +66,8 @@ class HostMethod final : public Method {
   void make_inner(const MethodOptions& options);
   StepContext context_of_part(const StepContext& context);
   void hand_over(std::size_t groups);
+  std::vector<std::size_t> hosts_of(std::span<const std::size_t> peers) const;
+  std::vector<std::size_t> ranks_of(std::span<const std::size_t> hosts) const;
   MethodState empty_state(MethodState state) const;
   // Calls work(); where that throws, the step is over.
   template <class Work>
@@ -83,6 +86,7 @@ class HostMethod final : public Method {
 
   StepContext context_;  // of the step, as the part's method sees it
   float weight_ = 1;
+  bool wants_gradient_ = true;  // the host, for the next step
   std::vector<std::span<float>> gradients_;
   std::vector<std::span<const float>> parameters_;  // of the part
   std::vector<double> rates_;
@@ -101,7 +105,10 @@ HostMethod::HostMethod(HostGroups& groups, std::vector<MethodTensor> tensors,
       parts_(
           cut_for_hosts(tensors_, method.host_parts.value_or(HostParts::one_rank), groups.places)),
       sum_(groups,
-           {.tensors = sizes_of(tensors_), .parts = parts_, .group_ends = ends_of(grouping_)}),
+           {.tensors = sizes_of(tensors_),
+            .parts = parts_,
+            .group_ends = ends_of(grouping_),
+            .hosts = groups.hosts()}),
       gradients_(tensors_.size()),
       parameters_(part().size()) {
   if (method_.traits.needs_old_gradient) {
@@ -199,6 +206,22 @@ void HostMethod::hand_over(std::size_t groups) {
   }
 }
 
+std::vector<std::size_t> HostMethod::hosts_of(std::span<const std::size_t> peers) const {
+  std::vector<std::size_t> hosts;
+  for (const std::size_t peer : peers) hosts.push_back(groups_.host_of[groups_.peer_ranks[peer]]);
+  std::ranges::sort(hosts);
+  return hosts;
+}
+
+// A host is one worker: its ranks are late together.
+std::vector<std::size_t> HostMethod::ranks_of(std::span<const std::size_t> hosts) const {
+  std::vector<std::size_t> ranks;
+  for (std::size_t rank = 0; rank < groups_.host_of.size(); ++rank) {
+    if (std::ranges::binary_search(hosts, groups_.host_of[rank])) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
 MethodReport HostMethod::finish() {
   order_.check_finish();
   return attempt([&] {
@@ -209,12 +232,16 @@ MethodReport HostMethod::finish() {
                                         {.exchanges = report.exchanges,
                                          .poisoned = report.poisoned,
                                          .uploads = report.uploads,
-                                         .uploads_skipped = report.uploads_skipped},
+                                         .uploads_skipped = report.uploads_skipped,
+                                         .wants_gradient = inner_ && inner_->wants_gradient(),
+                                         .late_hosts = hosts_of(report.late)},
                                         gradients_);
     report.exchanges = facts.exchanges;
     report.poisoned = facts.poisoned;
     report.uploads = facts.uploads;
     report.uploads_skipped = facts.uploads_skipped;
+    report.late = ranks_of(facts.late_hosts);
+    wants_gradient_ = facts.wants_gradient;
     report.phases.exchange_seconds += sum_.take_seconds();
     order_.end();
     return report;
