@@ -62,9 +62,9 @@ void print(std::span<const reproduce::KeptClaim> claims, const ReproduceCommand&
   }
 }
 
-// Of all kept claims, those of earlier calls included.
+// Of all kept claims, those of earlier calls and of an earlier document included.
 void write_documents(const ReproduceCommand& command, const console::Console& console) {
-  const auto kept = reproduce::read_claims(command.options.directory);
+  const auto kept = reproduce::read_claims(command.options.directory, command.document);
   const auto measured = std::ranges::count_if(kept, &reproduce::KeptClaim::is_measured);
   const std::string claims = fmt::format("{} of {} claims have results", measured, kept.size());
   if (!command.document.empty()) {
@@ -135,8 +135,10 @@ void add_reproduce_command(CLI::App& program, const console::Console& console) {
          "--out", command->options.directory,
          "Directory of the results; a repeated command resumes there [runs/reproduce, or -quick]")
       ->type_name("DIR");
-  app->add_option("--document", command->document,
-                  "Write a document of all finished claims, and its pictures beside it")
+  app->add_option(
+         "--document", command->document,
+         "Write a document of all finished claims, with pictures and data beside it; claims "
+         "that an earlier version of it has stay")
       ->type_name("FILE");
   app->add_flag("--fresh", command->options.is_fresh,
                 "Discard earlier results of these claims, and start again");

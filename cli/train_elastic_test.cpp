@@ -109,6 +109,16 @@ TEST_F(TrainElastic, OneMemberTrainsAloneAndItsRecordSaysWhatItUsed) {
 }
 
 // A run that is resumed from its checkpoint uses every sample that was left.
+TEST_F(TrainElastic, SegmentsHaveAMeanIou) {
+  const Outcome outcome = gradwire({"train", "--elastic", "--listen", "127.0.0.1:0", "--model",
+                                    "segmenter", "--data", "generated-segments", "--steps", "3",
+                                    "--batch", "8", "--threads", "1", "--json", "--out", out_});
+  ASSERT_EQ(outcome.exit_code, kDone) << outcome.err;
+  const Json final = outcome.json()["final"];
+  EXPECT_GT(final["mean_iou"], 0);
+  EXPECT_LT(final["mean_iou"], final["accuracy"]);
+}
+
 TEST_F(TrainElastic, CtrlCOnTheLastMemberLeavesACheckpointThatResumes) {
   const std::string run = founder("--checkpoint-every 20 --steps ");
   const Outcome stopped = in_a_process(run + "1000000 & process=$!; " + await_steps(out_, 30) +

@@ -27,6 +27,30 @@ void write_pictures(const std::filesystem::path& directory, const Claim& claim) 
   }
 }
 
+// Where a document has its pictures and claims.
+std::filesystem::path directory_beside(const std::filesystem::path& document) {
+  return document.parent_path() / document.stem();
+}
+
+void write_claim_file(const std::filesystem::path& path, const KeptClaim& kept) {
+  write_text_file(path, record::to_text(to_json(kept)));
+}
+
+std::optional<KeptClaim> read_claim_file(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  const Json document = record::read_json_file(path);
+  try {
+    return KeptClaim{.claim = claim_from(document),
+                     .is_quick = document.at("quick"),
+                     .finished = document.at("finished"),
+                     .seconds = document.at("seconds"),
+                     .version = document.at("version"),
+                     .machine = document.at("machine")};
+  } catch (const Json::exception& error) {
+    fail_file(path, fmt::format("is not a claim: {}", error.what()));
+  }
+}
+
 // A text as Markdown shows it, also in a table.
 std::string markdown(const std::string& text) {
   std::string safe;
@@ -168,23 +192,16 @@ Json to_json(const KeptClaim& kept) {
 
 void write_claim(const std::filesystem::path& directory, const KeptClaim& kept) {
   write_pictures(directory, kept.claim);
-  write_text_file(directory / kClaimFile, record::to_text(to_json(kept)));
+  write_claim_file(directory / kClaimFile, kept);
 }
 
 std::optional<KeptClaim> read_claim(const std::filesystem::path& directory) {
-  const auto path = directory / kClaimFile;
-  if (!std::filesystem::exists(path)) return std::nullopt;
-  const Json document = record::read_json_file(path);
-  try {
-    return KeptClaim{.claim = claim_from(document),
-                     .is_quick = document.at("quick"),
-                     .finished = document.at("finished"),
-                     .seconds = document.at("seconds"),
-                     .version = document.at("version"),
-                     .machine = document.at("machine")};
-  } catch (const Json::exception& error) {
-    fail_file(path, fmt::format("is not a claim: {}", error.what()));
-  }
+  return read_claim_file(directory / kClaimFile);
+}
+
+std::optional<KeptClaim> read_claim_beside(const std::filesystem::path& document,
+                                           const std::string& name) {
+  return read_claim_file(directory_beside(document) / (name + ".json"));
 }
 
 void write_document(const std::filesystem::path& path, std::span<const KeptClaim> claims) {
@@ -199,7 +216,9 @@ void write_document(const std::filesystem::path& path, std::span<const KeptClaim
   text += fmt::format("\nIn short:\n\n{}\n{}{}\n", kSummaryBegin, summary_of(claims), kSummaryEnd);
   for (const KeptClaim& kept : claims) {
     text += section_of(kept, pictures);
-    write_pictures(path.parent_path() / pictures, kept.claim);
+    if (!kept.is_measured) continue;
+    write_pictures(directory_beside(path), kept.claim);
+    write_claim_file(directory_beside(path) / (kept.claim.name + ".json"), kept);
   }
   write_text_file(path, text);
 }

@@ -28,14 +28,18 @@ std::string time_now();
 
 record::Json to_json(const KeptClaim& kept);
 
-// claim.json and the pictures in the claim's directory. Throw FileError.
+// claim.json and the pictures in the claim's directory. Throws FileError.
 void write_claim(const std::filesystem::path& directory, const KeptClaim& kept);
-// Empty if there is none.
+// Empty if there is none. Throws FileError.
 std::optional<KeptClaim> read_claim(const std::filesystem::path& directory);
 
-// Writes the document. Its pictures go to a directory beside it, with its name without extension.
-// Throws FileError.
+// Writes the document. Pictures go to a directory beside it, with its name without extension. So
+// does NAME.json for each measured claim: the document can be written again on another machine,
+// with claims measured there. Throws FileError.
 void write_document(const std::filesystem::path& path, std::span<const KeptClaim> claims);
+// A claim as the document at that path has it. Empty if it has none. Throws FileError.
+std::optional<KeptClaim> read_claim_beside(const std::filesystem::path& document,
+                                           const std::string& name);
 
 // Replaces the summary in a document of other content: the lines between kSummaryBegin and
 // kSummaryEnd. Throws FileError, also if there are no such lines.

@@ -85,6 +85,14 @@ TEST(Document, PartialAndUnmeasuredClaimsAreShownAsSuch) {
   EXPECT_FALSE(contains(text, "| holds |\n| topk"));
 }
 
+TEST(Document, KeepsItsClaimsForTheNextVersion) {
+  const TestDirectory directory;
+  const KeptClaim kept = example();
+  EXPECT_FALSE(read_claim_beside(directory / "results.md", "example"));
+  write_document(directory / "results.md", {&kept, 1});
+  EXPECT_EQ(read_claim_beside(directory / "results.md", "example"), kept);
+}
+
 TEST(Document, SummaryIsTheSameInAnotherDocument) {
   const TestDirectory directory;
   KeptClaim kept = example();

@@ -79,10 +79,12 @@ KeptClaim reproduce_claim(const ClaimEntry& entry, const ReproduceOptions& optio
   return now;
 }
 
-std::vector<KeptClaim> read_claims(const std::filesystem::path& directory) {
+std::vector<KeptClaim> read_claims(const std::filesystem::path& directory,
+                                   const std::filesystem::path& document) {
   std::vector<KeptClaim> kept;
   for (const ClaimEntry& entry : all_claims()) {
-    const auto claim = read_claim(directory / entry.name);
+    auto claim = read_claim(directory / entry.name);
+    if (!claim && !document.empty()) claim = read_claim_beside(document, entry.name);
     kept.push_back(claim.value_or(KeptClaim{
         .claim =
             {.name = entry.name, .title = entry.title, .rows = {}, .tables = {}, .pictures = {}},

@@ -34,7 +34,9 @@ void check_kept(std::span<const ClaimEntry> claims, const ReproduceOptions& opti
 KeptClaim reproduce_claim(const ClaimEntry& entry, const ReproduceOptions& options,
                           const console::Console& console);
 
-// The kept claims, in the order of all_claims(), and those without results. Throws FileError.
-std::vector<KeptClaim> read_claims(const std::filesystem::path& directory);
+// The kept claims, in the order of all_claims(), and those without results. A claim that is not in
+// the directory is taken from the document, if there is one. Throws FileError.
+std::vector<KeptClaim> read_claims(const std::filesystem::path& directory,
+                                   const std::filesystem::path& document = {});
 
 }  // namespace gradwire::reproduce

@@ -21,6 +21,9 @@ constexpr const char* kPhase = "phase";
 constexpr const char* kOptimiserSteps = "optimiser steps";
 constexpr const char* kTestLoss = "test loss";
 constexpr const char* kAccuracy = "accuracy";
+constexpr const char* kMeanIou = "mean iou";
+
+constexpr std::size_t kScores = 3;  // loss, correct ones, count
 
 double number(const MethodState& state, const char* name) {
   const auto found = state.numbers.find(name);
@@ -52,6 +55,9 @@ ElasticLearner::ElasticLearner(const Task& task, const Plan& plan, const MethodT
   }
   own_statistics_.resize(common_statistics_.size());
   if (!own_statistics_.empty()) buffers_.emplace_back(own_statistics_);
+  const data::SampleShape& shape = task.source->shape();
+  const bool has_segments = shape.kind == data::SampleShape::Kind::segments;
+  scores_.resize(kScores + (has_segments ? 2 * shape.classes : 0));
   buffers_.emplace_back(scores_);
 }
 
@@ -100,11 +106,16 @@ ElasticLearner::Computed ElasticLearner::compute(const ElasticTurn& turn) {
 std::span<const std::span<float>> ElasticLearner::compute_average(const ElasticTurn& turn) {
   GW_CHECK(next_work() == Work::average);
   std::ranges::copy(model_->statistics(), own_statistics_.begin());
-  scores_ = {};
+  std::ranges::fill(scores_, 0.0F);
   if (phase_ == Phase::scores && turn.share) {
     const Score own = score_test(*model_, *task_.source, *turn.share, turn.shares, batch_);
-    scores_ = {static_cast<float>(own.loss), static_cast<float>(own.correct),
-               static_cast<float>(own.count)};
+    scores_[0] = static_cast<float>(own.loss);
+    scores_[1] = static_cast<float>(own.correct);
+    scores_[2] = static_cast<float>(own.count);
+    const auto as_float = [](std::uint64_t count) { return static_cast<float>(count); };
+    const auto by_class = scores_.begin() + kScores;
+    std::ranges::transform(own.either, std::ranges::transform(own.both, by_class, as_float).out,
+                           as_float);
   }
   return buffers_;
 }
@@ -129,7 +140,11 @@ void ElasticLearner::apply_average(const ElasticUpdate& update) {
   }
   const std::span<const float> means = update.outputs.back();
   const double count = means[2];
-  if (count > 0) metrics_ = {.test_loss = means[0] / count, .accuracy = means[1] / count};
+  if (count == 0) return;
+  const auto by_class = means.subspan(kScores);
+  metrics_ = {.test_loss = means[0] / count,
+              .accuracy = means[1] / count,
+              .mean_iou = mean_iou(std::vector<double>(by_class.begin(), by_class.end()))};
 }
 
 ElasticLearner::Phase ElasticLearner::after(Phase evaluation) const {
@@ -171,6 +186,7 @@ MethodState ElasticLearner::state() {
                    {kOptimiserSteps, static_cast<double>(optimiser_.steps())}};
   if (metrics_.test_loss) state.numbers[kTestLoss] = *metrics_.test_loss;
   if (metrics_.accuracy) state.numbers[kAccuracy] = *metrics_.accuracy;
+  if (metrics_.mean_iou) state.numbers[kMeanIou] = *metrics_.mean_iou;
   state.blobs[kSamples] = samples_.save();
   return state;
 }
@@ -203,7 +219,8 @@ void ElasticLearner::load(const MethodState& state) {
   if (phase_ >= Phase::farewell && steps_done_ < plan_.steps) phase_ = Phase::training;
   optimiser_.set_steps(static_cast<std::uint64_t>(number(state, kOptimiserSteps)));
   metrics_ = {.test_loss = optional_number(state, kTestLoss),
-              .accuracy = optional_number(state, kAccuracy)};
+              .accuracy = optional_number(state, kAccuracy),
+              .mean_iou = optional_number(state, kMeanIou)};
 }
 
 std::vector<std::byte> ElasticLearner::save() { return to_bytes(state()); }

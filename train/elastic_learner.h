@@ -101,7 +101,7 @@ class ElasticLearner {
   std::vector<std::span<float>> gradients_;  // one for each tensor
   std::vector<float> statistics_before_;     // the step: one that is poisoned changes nothing
   std::vector<float> own_statistics_;        // what is averaged
-  std::array<float, 3> scores_ = {};         // loss, correct ones, count
+  std::vector<float> scores_;  // loss, correct ones, count; of segments, counts by class
   std::vector<std::span<float>> buffers_;
   data::Batch batch_;
 };

@@ -61,23 +61,29 @@ record::Metrics Evaluation::run(std::uint64_t step) {
   const auto count = static_cast<double>(sums[1]);
   return {.test_loss = loss / count,
           .accuracy = static_cast<double>(sums[0]) / count,
-          .mean_iou = mean_iou(own)};
+          .mean_iou = common_mean_iou(own)};
 }
 
-std::optional<double> Evaluation::mean_iou(const Score& own) {
+std::optional<double> Evaluation::common_mean_iou(const Score& own) {
   if (source_.shape().kind != data::SampleShape::Kind::segments) return std::nullopt;
   std::vector<std::uint64_t> counts = own.both;
   counts.insert(counts.end(), own.either.begin(), own.either.end());
   const std::size_t classes = source_.shape().classes;
   counts.resize(2 * classes);  // a rank without samples has none
   const auto sums = sum_over_ranks(communicator_, counts);
+  return mean_iou(std::vector<double>(sums.begin(), sums.end()));
+}
+
+std::optional<double> mean_iou(std::span<const double> counts) {
+  const std::size_t classes = counts.size() / 2;
   double sum = 0;
   double known = 0;
   for (std::size_t i = 0; i < classes; ++i) {
-    if (sums[classes + i] == 0) continue;  // nobody has it, and nobody is said to have it
-    sum += static_cast<double>(sums[i]) / static_cast<double>(sums[classes + i]);
+    if (counts[classes + i] == 0) continue;
+    sum += counts[i] / counts[classes + i];
     ++known;
   }
+  if (known == 0) return std::nullopt;
   return sum / known;
 }
 

@@ -21,6 +21,10 @@ namespace gradwire::train {
 Score score_test(Model& model, const data::Source& source, std::size_t part, std::size_t parts,
                  data::Batch& batch);
 
+// Of segments, from a score's counts by class, summed or averaged over the ranks: first all `both`,
+// then all `either`. Classes that are nowhere do not count.
+std::optional<double> mean_iou(std::span<const double> counts);
+
 class Evaluation {
  public:
   // `weight` is what this rank's statistics count: zero for one without samples.
@@ -38,7 +42,7 @@ class Evaluation {
   Traffic take_traffic();
 
  private:
-  std::optional<double> mean_iou(const Score& own);
+  std::optional<double> common_mean_iou(const Score& own);
 
   Communicator& communicator_;
   const data::Source& source_;

@@ -96,6 +96,7 @@ class Training final : public session::Trainee {
     run.is_evaluated = [this](std::uint64_t step) {
       return session::is_due(method_->traits(), step, options_.evaluate_every);
     };
+    if (options_.exchange.grace.is_given()) run.meeting_steps_min = 4 * kStepsAheadMax;
     TrainingResult result = session::run_session(communicator_, *method_, *this, run);
     if (result.steps_done == run.steps) finish(result);
     return result;
@@ -107,7 +108,8 @@ class Training final : public session::Trainee {
     session::StepDone done = learner_.step(method, step, recorder_.taker(step));
     recorder_.write(step);
     if (balance_) {
-      times_.add(done.record.phases.compute_seconds);
+      // A late rank spares some gradients: they say nothing of its speed.
+      if (done.tally.samples > 0) times_.add(done.record.phases.compute_seconds);
       if (std::exchange(are_shares_new_, false)) {
         done.record.shares.emplace(balance_->shares().begin(), balance_->shares().end());
       }

@@ -22,4 +22,8 @@ struct Grace {
 // The fastest rank is at most so many steps ahead of the slowest: owners keep that many means.
 inline constexpr std::size_t kStepsAheadMax = 8;
 
+// An owner that decides by the clock leaves a rank out in so many steps in a row, and then waits
+// for its message.
+inline constexpr std::size_t kLeftOutMax = 8;
+
 }  // namespace gradwire

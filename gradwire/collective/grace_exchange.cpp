@@ -1,6 +1,7 @@
 #include "gradwire/collective/grace_exchange.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "gradwire/collective/owner_exchange.h"
 
@@ -31,7 +32,7 @@ GraceExchange::~GraceExchange() {
   await_started();
   try {
     communicator_.call([this](PeerLinks&) { owner_.retire(); });
-  } catch (const Error&) {  // it is over, and nothing is served any more
+  } catch (const std::exception&) {  // it is over, and nothing is served any more
   }
 }
 
@@ -49,14 +50,21 @@ std::vector<std::byte> GraceExchange::save_uploads() const {
 }
 
 void GraceExchange::load_uploads(std::span<const std::byte> bytes) {
-  communicator_.call([&](PeerLinks&) { owner_.load_uploads(bytes); });
+  std::exception_ptr refusal;  // of this rank alone: the others continue
+  communicator_.call([&](PeerLinks&) {
+    try {
+      owner_.load_uploads(bytes);
+    } catch (const Error&) {
+      refusal = std::current_exception();
+    }
+  });
+  if (refusal) std::rethrow_exception(refusal);
 }
 
 void GraceExchange::begin_call() {
   ++calls_;
   encoded_ = committed_ = 0;
   is_measured_ = is_settled_ = false;
-  is_finite_ = true;
   std::ranges::fill(written_, Written());
   if (method().owner != nullptr) method().owner->begin_call();
   owner_.begin_call(call().step, method().owner);
@@ -104,7 +112,6 @@ bool GraceExchange::encode_next() {
     send_nothing(index);
   } else {
     const Written& written = written_[index] = encode_up(segment, memory);
-    is_finite_ = is_finite_ && written.finite;
     if (up_senders_[index]) {
       send(*up_senders_[index], seal(up_kind(), segment, !written.finite, written.parcel, memory));
     }
@@ -145,16 +152,16 @@ void GraceExchange::take_report() {
   }
   const Chunk& own = own_chunk();
   if (!setup().keeps_uploads || own.segment_count == 0 || report().poisoned) return;
-  const bool is_late = state_of(own.first_segment) == SentPayload::State::counted &&
-                       !owner_.result(own.first_segment).counted.has(rank());
+  const bool has_message = contributes(rank()) && !method().is_repeat;
+  const bool is_late = has_message && !owner_.result(own.first_segment).counted.has(rank());
   if (is_late) owner_.keep_late(std::span(written_).subspan(own.first_segment, own.segment_count));
 }
 
-// Where uploads are kept, owners have a late one from now on; one with a NaN, none of them keeps.
+// Where uploads are kept, owners have a late one from now on, unless it has a NaN.
 ExchangeBase::SentPayload::State GraceExchange::state_of(std::size_t segment) const {
   using State = SentPayload::State;
   if (!contributes(rank()) || method().is_repeat) return State::none;
-  if (setup().keeps_uploads) return is_finite_ ? State::counted : State::none;
+  if (setup().keeps_uploads) return written_[segment].finite ? State::counted : State::none;
   return owner_.result(segment).counted.has(rank()) ? State::counted : State::late;
 }
 

@@ -49,7 +49,6 @@ class GraceExchange final : public ExchangeBase {
   std::uint64_t calls_ = 0;
   bool is_measured_ = false;
   bool is_settled_ = false;
-  bool is_finite_ = true;  // this rank's message
   std::size_t encoded_ = 0;
   std::size_t committed_ = 0;
 };

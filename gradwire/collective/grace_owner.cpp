@@ -13,6 +13,7 @@ GraceOwner::GraceOwner(Communicator::Impl& communicator, ExchangeSetup given, Tr
                  .fingerprint = fingerprint(downs().spec()),
                  .direction = Direction::down},
       ups_(ranks()),
+      left_out_(ranks()),
       delivered_(ranks()),
       counted_(ranks()),
       parcels_(ranks()),
@@ -86,6 +87,7 @@ void GraceOwner::begin_call(std::uint64_t step, OwnerPort* port) {
   GW_CHECK(step == step_of(calls_begun_));
   ++calls_begun_;
   port_ = port;
+  if (port_ != nullptr && settled_ == closed() && !is_decided_) port_->settle_unit();
 }
 
 void GraceOwner::give(std::span<const Written> own) {
@@ -95,7 +97,9 @@ void GraceOwner::give(std::span<const Written> own) {
 }
 
 void GraceOwner::keep_late(std::span<const Written> own) {
-  for (std::size_t i = 0; i < own.size(); ++i) uploads().keep(rank(), i, own[i].parcel);
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (own[i].finite) uploads().keep(rank(), i, own[i].parcel);
+  }
 }
 
 void GraceOwner::give_repeat() { is_given_ = closed() < calls_begun_; }
@@ -119,6 +123,7 @@ ExchangeReport GraceOwner::end_call() {
 // --- Turns ---
 
 bool GraceOwner::take_turn(PeerLinks& links) {
+  waits_for_time_ = false;
   if (is_retired_ || calls_begun_ == 0) return false;
   attach(links);
   if (take_results() || settle()) return true;
@@ -133,8 +138,7 @@ bool GraceOwner::take_turn(PeerLinks& links) {
 }
 
 std::optional<Service::Time> GraceOwner::due() const {
-  if (is_retired_ || !arrivals_ || is_decided_) return std::nullopt;
-  return arrivals_->closes_at();
+  return waits_for_time_ ? arrivals_->closes_at() : std::nullopt;
 }
 
 // --- Means that come down ---
@@ -181,7 +185,13 @@ bool GraceOwner::settle() {
   const std::uint64_t call = settled_++;
   const bool poison = is_poisoned(call);
   poison ? uploads().forget() : uploads().commit();
-  if (port_ == nullptr || poison) return true;
+  if (port_ == nullptr) return true;
+  if (!poison) commit_owned();
+  port_->settle_unit();
+  return true;
+}
+
+void GraceOwner::commit_owned() {
   const StopWatch watch(report().phases.decode_seconds);
   PieceMemory& memory = threads().own_memory();
   for (std::size_t i = 0; i < own_chunk().segment_count; ++i) {
@@ -193,7 +203,6 @@ bool GraceOwner::settle() {
       port_->commit(piece.of_tensor, within(own_mean(piece.part), piece), sent);
     }
   }
-  return true;
 }
 
 bool GraceOwner::is_poisoned(std::uint64_t call) const {
@@ -238,7 +247,8 @@ void GraceOwner::take_late(std::size_t peer, const Frame& frame, std::size_t ind
 
 bool GraceOwner::is_here(std::size_t rank_asked) {
   if (rank_asked == rank()) return is_given_;
-  return ups_[rank_asked]->has_call(closed());
+  FrameStream& frames = *ups_[rank_asked];
+  return frames.calls_taken() == closed() && frames.has_call(closed());
 }
 
 bool GraceOwner::has_upload(std::size_t peer) {
@@ -263,6 +273,10 @@ bool GraceOwner::waits_for(std::size_t peer) {
   return contributes(peer) && (!is_late || !is_late(peer, step_of(closed())) || needs(peer));
 }
 
+bool GraceOwner::may_leave_out(std::size_t peer) {
+  return !needs(peer) && (!arrivals_ || left_out_[peer] < kLeftOutMax);
+}
+
 bool GraceOwner::decide() {
   if (settled_ != closed() || !may_go_ahead()) return false;
   bool is_complete = true;
@@ -270,12 +284,13 @@ bool GraceOwner::decide() {
   for (std::size_t peer = 0; peer < ranks(); ++peer) {
     if (!waits_for(peer)) continue;
     if (delivered_.has(peer)) counted_.add(peer);
-    if (!delivered_.has(peer) && needs(peer)) return false;
+    if (!delivered_.has(peer) && !may_leave_out(peer)) return false;
     is_complete = is_complete && delivered_.has(peer);
   }
   if (!is_complete) {
     const auto at = arrivals_ ? arrivals_->closes_at() : std::nullopt;
-    if (!at || std::chrono::steady_clock::now() < *at) return false;
+    waits_for_time_ = at && std::chrono::steady_clock::now() < *at;
+    if (!at || waits_for_time_) return false;
   }
   is_decided_ = true;
   reduced_ = 0;
@@ -363,6 +378,7 @@ ParcelReader GraceOwner::parcel_of(std::size_t peer, std::size_t index, bool& po
 
 void GraceOwner::close() {
   for (std::size_t peer = 0; peer < ranks(); ++peer) {
+    left_out_[peer] = counted_.has(peer) ? 0 : left_out_[peer] + 1;
     if (!ups_[peer] || !counted_.has(peer)) continue;
     for (std::size_t i = 0; i < own_chunk().segment_count; ++i) ups_[peer]->pop();
   }

@@ -4,7 +4,8 @@
 //
 // Calls are counted from 0. Every rank sends one frame for each segment of every call, so an owner
 // knows how far each rank has come: frames of closed calls are checked and dropped. A fast rank's
-// owner waits before it is more than kStepsAheadMax calls ahead of the slowest rank.
+// owner waits before it is more than kStepsAheadMax calls ahead of the slowest rank, and for a rank
+// that it has left out kLeftOutMax times in a row: so every rank is heard.
 //
 // It belongs to the communicator, which serves it until it is closed: a late rank may still send
 // what the exchange of this rank has no more use for. Used on the progress thread.
@@ -77,6 +78,7 @@ class GraceOwner final : public ExchangeBase, public Service {
   // Each does one piece of work, if there is some to do now.
   bool take_results();
   bool settle();
+  void commit_owned();
   bool drop_late();
   void note_deliveries();
   bool decide();
@@ -91,6 +93,7 @@ class GraceOwner final : public ExchangeBase, public Service {
   void take_late(std::size_t peer, const Frame& frame, std::size_t index);
   ParcelReader parcel_of(std::size_t peer, std::size_t index, bool& poison);
   bool waits_for(std::size_t rank);
+  bool may_leave_out(std::size_t rank);
   void close();
   bool open_contributions(std::size_t index);
   void average_segment(std::size_t index);
@@ -136,6 +139,8 @@ class GraceOwner final : public ExchangeBase, public Service {
   bool is_given_ = false;                          // this rank's own message, for the call at hand
   std::span<const Written> given_;                 // empty: the last one counts again
   std::optional<Arrivals> arrivals_;               // null: Grace::is_late decides
+  bool waits_for_time_ = false;                    // nothing else is missing for a decision
+  std::vector<std::size_t> left_out_;              // calls in a row without the rank
   CountedRanks delivered_;
   CountedRanks counted_;  // once it is decided
   bool is_decided_ = false;

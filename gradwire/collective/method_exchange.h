@@ -37,6 +37,9 @@ class OwnerPort {
   // Only with MethodExchangeOptions::grace, where owners work between calls: a call of this rank
   // begins. On the progress thread, as the other functions are then.
   virtual void begin_call() {}
+  // With late ranks, after begin_call() or a commit(): no mean is prepared and not committed, so
+  // that memories may change their unit.
+  virtual void settle_unit() {}
 };
 
 // The message of this rank for one piece.

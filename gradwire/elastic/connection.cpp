@@ -1,7 +1,10 @@
 #include "gradwire/elastic/connection.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "gradwire/core/bytes.h"
 
@@ -14,8 +17,13 @@ constexpr std::size_t kReadBytes = std::size_t{1} << 18;
 }  // namespace
 
 void Connection::send(Bytes bytes) {
+  if (has_ended_) return;
   unsent_bytes_ += bytes.size();
   out_.push_back(std::move(bytes));
+}
+
+void Connection::end_writing() {
+  if (!std::exchange(has_ended_, true)) shutdown(descriptor(), SHUT_WR);
 }
 
 bool Connection::write() {

@@ -19,8 +19,12 @@ class Connection {
   // The channel's handshake and hello are done.
   Connection(Channel channel, Channel::Role role) : channel_(std::move(channel)), role_(role) {}
 
-  // Queues a packet's bytes; write() sends them.
+  // Queues a packet's bytes; write() sends them. Not after end_writing().
   void send(Bytes bytes);
+
+  // Nothing more is sent. The other end gets all that was written before, and then the end: it
+  // would lose some of it if the socket were closed with bytes in it that nobody has read.
+  void end_writing();
 
   // Writes as much as the socket takes. False: it is closed.
   bool write();
@@ -57,6 +61,7 @@ class Connection {
 
   Channel channel_;
   Channel::Role role_;
+  bool has_ended_ = false;
   std::deque<Bytes> out_;
   std::size_t out_at_ = 0;  // in the first
   std::size_t unsent_bytes_ = 0;

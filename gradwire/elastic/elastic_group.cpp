@@ -54,6 +54,13 @@ std::vector<Bytes> exchanged(const std::vector<Bytes>& results) {
   return all;
 }
 
+// Whether a rank's result fits into a packet with any codec: listeners get it whole.
+bool fits_a_packet(const std::vector<MethodTensor>& tensors) {
+  std::size_t bytes = 0;
+  for (const MethodTensor& tensor : tensors) bytes += tensor.elements() * sizeof(float);
+  return bytes <= kPacketBytesMax / 8 * 7;
+}
+
 View take_view(FieldReader& in) {
   View view;
   view.number = in.take<std::uint64_t>();
@@ -77,6 +84,7 @@ class ElasticGroup::Impl final : public CommitGate {
         buffers_parsed_(parse_repeatable(make_plain_codec()->spec())),
         options_(options),
         callbacks_(callbacks),
+        has_levels_(options.hosts && fits_a_packet(tensors_) && fits_a_packet(options.buffers)),
         loop_(options) {
     last_world_ = {1, {loop_.self()}};
     last_workers_ = {loop_.self().id};
@@ -193,7 +201,9 @@ class ElasticGroup::Impl final : public CommitGate {
     if (method_ && method_view_ == view.number) return;
     release();
     communicator_ = connect(view.number, begin.mail->make_transport());
-    if (std::vector<std::size_t> host_of = hosts_of(view); options_.hosts && !host_of.empty()) {
+    if (std::vector<std::size_t> host_of =
+            has_levels_ ? hosts_of(view) : std::vector<std::size_t>();
+        !host_of.empty()) {
       hosts_ = HostStep::make(*communicator_, std::move(host_of), tensors_, options_.buffers);
     }
     const std::vector<MemberId> workers = workers_of(view);
@@ -407,7 +417,9 @@ class ElasticGroup::Impl final : public CommitGate {
   }
 
   void replay(const Update& update) {
-    build_echo(update.world.number, exchanged(update.results).size());
+    const std::size_t workers = exchanged(update.results).size();
+    if (workers == 0) throw StartError("a step of the run came without results: start again");
+    build_echo(update.world.number, workers);
     const std::vector<MethodTensor>& tensors = update.is_average ? options_.buffers : tensors_;
     outputs_.resize(tensors.size());
     std::vector<std::span<float>> outputs;
@@ -446,6 +458,7 @@ class ElasticGroup::Impl final : public CommitGate {
   const ParsedMethod parsed_, buffers_parsed_;
   const ElasticOptions options_;
   const ElasticCallbacks callbacks_;
+  const bool has_levels_;
   MemberLoop loop_;
 
   std::uint64_t committed_ = 0;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "gradwire/core/error.h"
-#include "gradwire/elastic/hub.h"
 #include "gradwire/method/levels/parts.h"
 
 namespace gradwire::elastic {
@@ -12,7 +11,7 @@ namespace gradwire::elastic {
 std::vector<std::size_t> hosts_of(const membership::View& view) {
   std::vector<std::string> hosts;
   for (const membership::Member& member : view.members) {
-    hosts.push_back(parse_host_port(member.address).host);
+    hosts.push_back(member.address.substr(0, member.address.rfind(':')));
   }
   return hosts_by_rank({.is_automatic = true}, hosts);
 }

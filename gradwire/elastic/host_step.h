@@ -18,8 +18,9 @@
 
 namespace gradwire::elastic {
 
-// The host of every rank of a view. Members whose addresses have the same host share it. Empty for
-// one level: if no host has several members, and if there is only one host.
+// The host of every rank of a view. Members whose addresses have the same host share it; a peer
+// chose its address, so that any text will do. Empty for one level: if no host has several members,
+// and if there is only one host.
 std::vector<std::size_t> hosts_of(const membership::View& view);
 
 // The ranks that exchange: the first one of each host, in their order.

@@ -28,6 +28,7 @@ TEST(HostStep, MembersWithOneHostInTheirAddressesShareIt) {
   using Hosts = std::vector<std::size_t>;
   EXPECT_EQ(hosts_of(view_of({"a:1", "b:1", "a:2", "c:1", "b:2"})), (Hosts{0, 1, 0, 2, 1}));
   EXPECT_EQ(hosts_of(view_of({"[::1]:5", "[::2]:5", "[::1]:6"})), (Hosts{0, 1, 0}));
+  EXPECT_EQ(hosts_of(view_of({"a:1", "no port", "a:2", "", "::1"})), (Hosts{0, 1, 0, 2, 3}));
   EXPECT_EQ(hosts_of(view_of({"a:1", "b:1", "c:1"})), Hosts()) << "one member on each host";
   EXPECT_EQ(hosts_of(view_of({"a:1", "a:2"})), Hosts()) << "one host";
   EXPECT_EQ(first_ranks({0, 1, 0, 2, 1}), (Hosts{0, 1, 3}));

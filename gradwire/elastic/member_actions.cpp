@@ -35,7 +35,7 @@ bool MemberLoop::handle(Connection& connection, Packet packet) {
   } else if (const auto* fetch = std::get_if<FetchResult>(&packet)) {
     on_fetch(from, *fetch);
   } else if (const auto* result = std::get_if<Result>(&packet)) {
-    on_result_packet(*result);
+    on_result_packet(from, *result);
   } else if (const auto* ask = std::get_if<AskModel>(&packet)) {
     on_ask_model(from, *ask);
   } else if (const auto* keep = std::get_if<KeepModel>(&packet)) {
@@ -111,7 +111,7 @@ void MemberLoop::on_fetch(const MemberId& from, const FetchResult& fetch) {
   send(from, to_bytes(Result{world, step, rank, last_update_->results[rank]}));
 }
 
-void MemberLoop::on_result_packet(const Result& result) {
+void MemberLoop::on_result_packet(const MemberId& from, const Result& result) {
   if (!running_ || running_->world.number != result.world || running_->step != result.step) return;
   if (result.rank >= running_->results.size()) return;
   const bool is_asked = std::ranges::any_of(
@@ -120,7 +120,11 @@ void MemberLoop::on_result_packet(const Result& result) {
   std::vector<std::span<const std::byte>> frames;
   for (std::span<const std::byte> rest = result.frames; !rest.empty();) {
     const auto frame = parse_frame(rest);
-    if (!frame) return;  // it is asked for again
+    if (!frame) {  // what was asked for is asked for again; what came by itself would not come
+                   // again
+      if (Connection* const connection = is_asked ? nullptr : find(from)) close(*connection);
+      return;
+    }
     frames.push_back(rest.first(frame->bytes()));
     rest = rest.subspan(frame->bytes());
   }

@@ -19,7 +19,7 @@ using namespace membership;
 namespace {
 
 constexpr std::chrono::milliseconds kTick{10};
-constexpr Time kFarewell{2'000};  // for the last packets to go out
+constexpr Time kFarewell{2'000};  // for the last packets to arrive
 
 MemberId random_id() {
   MemberId id;
@@ -55,6 +55,7 @@ const ElasticOptions& checked(const ElasticOptions& options) {
     throw UsageError("chunks of a model have 1 byte to 256 MB");
   }
   for (const std::string& address : options.join) parse_host_port(address);
+  if (!options.address.empty()) parse_host_port(options.address);
   return options;
 }
 
@@ -262,12 +263,10 @@ void MemberLoop::run() {
     for (;;) {
       {
         const std::lock_guard lock(mutex_);
-        if (is_stopping_) break;
+        if (is_stopping_ && !is_over_) break;
       }
       turn();
-      const bool is_flushed =
-          std::ranges::none_of(connections_, [](const auto& c) { return c->has_unsent(); });
-      if (is_over_ && (is_flushed || now() - over_since_ > kFarewell)) break;
+      if (is_over_ && has_said_farewell()) break;
     }
   } catch (const std::exception& error) {
     say_over(EndReason::diverged, certain_step(), error.what());
@@ -277,6 +276,15 @@ void MemberLoop::run() {
   connections_.clear();
   // Whoever waits must not wait for ever.
   say_over(EndReason::left, certain_step(), "this process has ended");
+}
+
+// Whoever stays has read all that was sent, such as the decision that this member leaves, and has
+// closed the connection.
+bool MemberLoop::has_said_farewell() {
+  for (const auto& connection : connections_) {
+    if (!connection->has_unsent()) connection->end_writing();
+  }
+  return connections_.empty() || now() - over_since_ > kFarewell;
 }
 
 void MemberLoop::turn() {
@@ -313,6 +321,7 @@ void MemberLoop::run_tasks() {
 void MemberLoop::take_connections() {
   constexpr std::size_t kConnectionsMax = 4 * kMembersMax;
   for (auto& connection : hub_.take_new()) {
+    if (is_over_) continue;
     if (connections_.size() >= kConnectionsMax) continue;
     connection->send(to_bytes(Introduce{self_}));
     connections_.push_back(std::move(connection));

@@ -119,6 +119,7 @@ class MemberLoop {
   bool has_to_save(std::uint64_t committed);  // under the mutex
   void post(std::function<void()> task) noexcept;
   void run();
+  bool has_said_farewell();
   void turn();
   void run_tasks();
   void take_connections();
@@ -134,7 +135,7 @@ class MemberLoop {
 
   void on_data(const membership::MemberId& from, ViewData data);
   void on_fetch(const membership::MemberId& from, const FetchResult& fetch);
-  void on_result_packet(const Result& result);
+  void on_result_packet(const membership::MemberId& from, const Result& result);
   void hand_state(Bytes state);
   void on_ask_model(const membership::MemberId& from, const AskModel& ask);
   void on_keep_model(const KeepModel& keep);

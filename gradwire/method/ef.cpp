@@ -1,4 +1,6 @@
 // ef(C): v = g + b e; sends c = C(v); e = v - c; out = mean c. b is 1 unless memory= says so.
+#include <utility>
+
 #include "gradwire/kernel/combine.h"
 #include "gradwire/kernel/copy.h"
 #include "gradwire/method/downlink_error.h"
@@ -19,7 +21,8 @@ class EfRule final : public Rule {
         downlink_(workspace),
         scales_(contraction_scales(*workspace.codecs.up, workspace.tensors)),
         unit_(workspace.tensors),
-        down_unit_(workspace.tensors) {}
+        down_unit_(workspace.tensors),
+        due_factors_(workspace.tensors.size(), 1.0F) {}
 
   bool keeps_values() const override { return true; }
 
@@ -53,9 +56,14 @@ class EfRule final : public Rule {
   // Between steps, the memory of the downlink is in the unit of this rank's last step.
   void begin_down(std::size_t first, std::size_t last) override {
     for (std::size_t i = first; i < last; ++i) {
-      downlink_.rescale(i, down_unit_.factor(i, context()));
+      due_factors_[i] *= down_unit_.factor(i, context());
     }
     down_unit_.commit(first, last, context());
+  }
+  void settle_down(std::size_t first, std::size_t last) override {
+    for (std::size_t i = first; i < last; ++i) {
+      downlink_.rescale(i, std::exchange(due_factors_[i], 1.0F));
+    }
   }
 
   void on_settled(std::size_t first, std::size_t last, bool poisoned) override {
@@ -85,7 +93,8 @@ class EfRule final : public Rule {
   DownlinkError downlink_;
   const std::vector<float> scales_;
   RateUnit unit_;
-  RateUnit down_unit_;  // with grace: see begin_down()
+  RateUnit down_unit_;              // with grace: see begin_down()
+  std::vector<float> due_factors_;  // of the downlink's memory, by tensor
 };
 
 ParsedMethod read_ef(MethodReader& reader) {

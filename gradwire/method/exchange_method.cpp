@@ -116,6 +116,7 @@ ExchangeMethod::ExchangeMethod(Communicator& communicator, std::vector<MethodTen
   workspace_.tensors = std::move(tensors);
   order_ = std::make_unique<StepOrder>(workspace_.tensors);
   workspace_.options = options;
+  if (communicator.size() == 1) workspace_.options.grace = {};  // nobody is late
   workspace_.gradients.resize(workspace_.tensors.size());
   const bool is_whole = setup_.kind == RuleKind::lazy || gate_ != nullptr;
   const std::size_t group_elements = is_whole ? std::size_t(-1) : options.group_elements;

@@ -72,8 +72,10 @@ class Rule {
 
   // With MethodOptions::grace, owners work while this rank is at another step: prepare_down() and
   // commit_down() may not look at the context. This is called on the same thread when a step of
-  // this rank sends the tensors from `first` to before `last`.
+  // this rank sends the tensors from `first` to before `last`. A mean may then be prepared and not
+  // committed: what changes the memory of the downlink waits for settle_down().
   virtual void begin_down(std::size_t /*first*/, std::size_t /*last*/) {}
+  virtual void settle_down(std::size_t /*first*/, std::size_t /*last*/) {}
 
   // --- Steps ---
 

@@ -54,6 +54,7 @@ class OwnerHalf final : public OwnerPort {
     rule_.commit_down(in_all(piece, first_), mean, sent);
   }
   void begin_call() override { rule_.begin_down(first_, last_); }
+  void settle_unit() override { rule_.settle_down(first_, last_); }
 
  private:
   Rule& rule_;

@@ -97,7 +97,7 @@ def attach(
             for late ranks; they keep what was not counted in their memory. This bridges stalls of
             up to 8 steps. A rank that is always slow stays slow: DDP computes each of its
             gradients. Wrap a model with buffers with ``broadcast_buffers=False``: otherwise DDP
-            itself waits in every step.
+            itself waits in every step, as it does with ``find_unused_parameters=True``.
         tensorboard: a directory for event files, or a ``SummaryWriter``: bytes and times of each
             step, and the figures that the program gives to ``Hook.log``. Rank 0 writes them.
         secret: the path of a file of ``gradwire secret``, or 32 random bytes: all connections of

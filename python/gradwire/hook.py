@@ -156,7 +156,8 @@ class Hook(Participant):
 
     def memories(self) -> Dict[str, Dict[str, torch.Tensor]]:
         """The method's memories on this rank, by parameter and name: ``"error"`` is the unsent part
-        of past gradients. Of an owner's memories, a rank has only the range that it owns."""
+        of past gradients. Of an owner's memories, a rank has only the range that it owns. With
+        ``grace=``, all ranks call it at the same point."""
         self._check_works()
         saved = self._call(self._save)
         memories: Dict[str, Dict[str, torch.Tensor]] = {}
@@ -205,7 +206,16 @@ class Hook(Participant):
         return {"exposed": self._averaging.exposed_seconds}
 
     def _save(self) -> Optional[bytes]:
-        return self._averaging.save()
+        if self._options.grace is None:
+            return self._averaging.save()
+        self._await_all()  # a late rank's step may still be open
+        try:
+            return self._averaging.save()
+        finally:
+            self._await_all()
+
+    def _await_all(self) -> None:
+        self._averager.sum([0])
 
     def _more_state(self) -> Dict[str, Any]:
         carried = {name: tensor.clone() for name, tensor in self._averaging.carried.items()}

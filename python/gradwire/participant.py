@@ -263,7 +263,7 @@ class Participant:
 
     def state_dict(self) -> states.State:
         """Everything that the next step depends on but for the model, exact to the bit. Each rank
-        has its own: save it on every rank."""
+        has its own: save it on every rank. With ``grace=``, all ranks call it at the same point."""
         self._check_works()
         return self._call(self._pack)
 

@@ -141,7 +141,8 @@ class Session {
     const auto sums = log_.meet(has_metrics ? progress_.metrics : record::Metrics(), own);
     trainee_.take_sums(std::span(sums).subspan(2));
     is_stopped_ = sums[0] > 0 && progress_.step < options_.steps;
-    next_meeting_ = progress_.step + std::min(sums[1], 2 * steps);
+    next_meeting_ =
+        progress_.step + std::max(std::min(sums[1], 2 * steps), options_.meeting_steps_min);
     if (is_first() && options_.on_report) report(seconds, per_step);
     met_at_ = progress_.step;
   }

@@ -50,6 +50,9 @@ struct RunOptions {
   bool resume = false;                   // continue after the newest checkpoint, if there is one
   record::Json configuration = {};       // a resumed run must have the same
 
+  // Ranks wait for one another at a meeting. So late ranks need some steps between meetings.
+  std::uint64_t meeting_steps_min = 1;
+
   // Called at meetings, on every rank. If it is true on one rank, the run stops with a checkpoint.
   std::function<bool()> wants_stop = {};
 
