@@ -20,6 +20,7 @@ using IsLate = std::function<bool(std::size_t rank, std::uint64_t step)>;
 
 MethodOptions with_grace(MethodOptions options, const IsLate& is_late) {
   options.grace = {.share = 0.5, .is_late = is_late};
+  options.host_part_bytes_min = 0;
   return options;
 }
 
@@ -123,7 +124,7 @@ TEST(GraceThreads, TheRanksOfAHostAreLateTogether) {
 TEST(GraceThreads, WithoutLateHostsNothingChanges) {
   const auto never = [](std::size_t, std::uint64_t) { return false; };
   for (const std::string& spec : kSpecs) {
-    const MethodOptions plain{.topology = Topology::scatter, .seed = 3};
+    const MethodOptions plain{.topology = Topology::scatter, .seed = 3, .host_part_bytes_min = 0};
     const Steps with = run_steps(spec, 4, scatter_with(never), 6, {.count = 2});
     EXPECT_EQ(with.outputs, run_steps(spec, 4, plain, 6, {.count = 2}).outputs) << spec;
   }
@@ -131,7 +132,7 @@ TEST(GraceThreads, WithoutLateHostsNothingChanges) {
 
 TEST(GraceThreads, WithoutLateRanksNothingChanges) {
   for (const std::string& spec : kSpecs) {
-    const MethodOptions plain{.topology = Topology::scatter, .seed = 3};
+    const MethodOptions plain{.topology = Topology::scatter, .seed = 3, .host_part_bytes_min = 0};
     const Steps with = run_steps(spec, 4, scatter_with([](auto, auto) { return false; }), 6);
     EXPECT_EQ(with.outputs, run_steps(spec, 4, plain, 6).outputs) << spec;
   }
@@ -281,7 +282,7 @@ TEST(GraceThreads, NothingIsLost) {
 
 TEST(GraceThreads, TheDownlinksMemoryFollowsTheLearningRate) {
   const auto never = [](std::size_t, std::uint64_t) { return false; };
-  const MethodOptions plain{.topology = Topology::scatter, .seed = 3};
+  const MethodOptions plain{.topology = Topology::scatter, .seed = 3, .host_part_bytes_min = 0};
   std::vector<Model> with(4), without(4);
   for (const bool has_grace : {false, true}) {
     run_communicators(4, [&](Communicator& communicator) {

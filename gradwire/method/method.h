@@ -223,6 +223,10 @@ struct MethodOptions {
   // all ranks wait for one another before and after they save theirs; rescale() throws Error.
   Grace grace = {};
 
+  // With several ranks on a host: the least bytes of a rank's part of the host's message. Fewer
+  // ranks send small messages, which would have more packets than content otherwise.
+  std::size_t host_part_bytes_min = std::size_t{1} << 20;
+
   // For methods that own moments: one for each tensor, the same on all ranks, where a trainer has
   // settings of its own. Empty: those of the spec hold for all.
   std::vector<MomentSettings> moments = {};

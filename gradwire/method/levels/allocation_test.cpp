@@ -17,8 +17,9 @@ std::size_t allocations_in_steps(const char* spec) {
   std::atomic<std::size_t> before = 0, after = 0;
   const CommunicatorOptions options{.run = 7, .codec_threads = 1, .hosts = {.count = 2}};
   run_communicators(kRanks, options, [&](Communicator& communicator) {
-    const auto method = make_method(communicator, {{"w", {200, 100}}, {"b", {200}}}, spec,
-                                    {.topology = Topology::scatter, .group_elements = 10000});
+    const auto method = make_method(
+        communicator, {{"w", {200, 100}}, {"b", {200}}}, spec,
+        {.topology = Topology::scatter, .group_elements = 10000, .host_part_bytes_min = 0});
     std::vector<float> weights(20000, 1.0F), biases(200, 1.0F);
     const std::vector<std::span<float>> gradients{weights, biases};
     const auto run = [&](std::uint64_t first, std::uint64_t count) {

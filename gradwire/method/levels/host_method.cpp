@@ -102,13 +102,13 @@ HostMethod::HostMethod(HostGroups& groups, std::vector<MethodTensor> tensors,
       tensors_(std::move(tensors)),
       order_(tensors_),
       grouping_(tensors_, options.group_elements),
-      parts_(
-          cut_for_hosts(tensors_, method.host_parts.value_or(HostParts::one_rank), groups.places)),
-      sum_(groups,
-           {.tensors = sizes_of(tensors_),
-            .parts = parts_,
-            .group_ends = ends_of(grouping_),
-            .hosts = groups.hosts()}),
+      parts_(cut_for_hosts(
+          tensors_, method.host_parts.value_or(HostParts::one_rank),
+          sending_places(tensors_, method.up.get(), options.host_part_bytes_min, groups.places))),
+      sum_(groups, {.tensors = sizes_of(tensors_),
+                    .parts = parts_,
+                    .group_ends = ends_of(grouping_),
+                    .hosts = groups.hosts()}),
       gradients_(tensors_.size()),
       parameters_(part().size()) {
   if (method_.traits.needs_old_gradient) {

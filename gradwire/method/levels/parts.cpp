@@ -68,6 +68,14 @@ std::vector<std::vector<TensorPiece>> cut_for_hosts(std::span<const MethodTensor
   return parts;
 }
 
+std::size_t sending_places(std::span<const MethodTensor> tensors, const Codec* up,
+                           std::size_t part_bytes_min, std::size_t places) {
+  if (up == nullptr || part_bytes_min == 0) return places;
+  std::size_t bytes = 0;
+  for (const MethodTensor& tensor : tensors) bytes += up->payload_bytes_max(tensor.elements());
+  return std::clamp<std::size_t>(bytes / part_bytes_min, 1, places);
+}
+
 std::vector<TensorSize> sizes_of(std::span<const MethodTensor> tensors) {
   std::vector<TensorSize> sizes;
   for (const MethodTensor& tensor : tensors) sizes.push_back({tensor.name, tensor.elements()});

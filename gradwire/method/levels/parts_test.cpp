@@ -58,6 +58,19 @@ TEST(HostParts, WholeTensorsAreDealt) {
   }
 }
 
+TEST(HostParts, FewRanksSendSmallMessages) {
+  constexpr std::size_t kKilo = 1000;
+  const std::vector<MethodTensor> tensors = {{"w", {1000 * kKilo}}};  // 4 MB of floats
+  const auto places = [&](const char* spec, std::size_t bytes_min) {
+    return sending_places(tensors, parse_method(spec).up.get(), bytes_min, 4);
+  };
+  EXPECT_EQ(places("none", 1000 * kKilo), 4u);
+  EXPECT_EQ(places("none", 1500 * kKilo), 2u);
+  EXPECT_EQ(places("ef(topk(1%) | natural)", 1000 * kKilo), 1u);
+  EXPECT_EQ(places("ef(topk(1%) | natural)", 0), 4u);
+  EXPECT_EQ(places("powersgd(rank=4)", 1000 * kKilo), 4u) << "no codec says how large it is";
+}
+
 TEST(HostParts, OneRankHasAll) {
   const auto parts = cut_for_hosts(kTensors, HostParts::one_rank, 5);
   ASSERT_EQ(parts.size(), 1u);
