@@ -24,7 +24,7 @@ fs::path find_module() {
 
 const Networks& load() {
   // Global, since libtorch's own modules expect its symbols there.
-  void* const module = dlopen(find_module().c_str(), RTLD_LAZY | RTLD_GLOBAL);
+  void* const module = dlopen(find_module().c_str(), RTLD_NOW | RTLD_GLOBAL);
   void* const entry = module == nullptr ? nullptr : dlsym(module, kNetworksEntry);
   if (entry == nullptr) {
     throw Error(std::string("networks cannot be trained on this host: ") + dlerror() +
