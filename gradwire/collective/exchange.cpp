@@ -120,6 +120,14 @@ std::vector<double> shares_for(const ExchangeSetup& setup, std::span<const LinkR
       .shares;
 }
 
+// The mean of a segment comes down when the thinnest link has carried its message up. Short
+// segments keep both directions of that link busy until the end.
+std::size_t thin_segment_elements(const ExchangeSetup& setup, std::size_t elements) {
+  constexpr std::size_t kBytes = std::size_t{1} << 19;
+  const std::size_t message = std::max<std::size_t>(message_bytes_max(setup.tensors, setup.up), 1);
+  return std::max<std::size_t>(elements / (message / kBytes + 1), 1);
+}
+
 ExchangeSetup make_setup(std::vector<TensorSize> tensors, const ExchangeOptions& options,
                          const MethodExchangeOptions& method, std::span<const LinkRate> links,
                          std::size_t ranks) {
@@ -169,13 +177,14 @@ ExchangeSetup make_setup(std::vector<TensorSize> tensors, const ExchangeOptions&
   const std::size_t buckets = std::lcm(setup.up.bucket_elements(), setup.down.bucket_elements());
   std::vector<std::size_t> sizes;
   for (const TensorSize& tensor : setup.tensors) sizes.push_back(tensor.elements);
+  const std::vector<double> shares = shares_for(setup, links, elements);
   std::size_t segment = options.segment_elements_max;
   if (segment == 0) {
     segment =
         segment_elements(traits.shares_evenly ? elements / ranks : elements, method.keeps_uploads);
     if (is_summed && options.up->is_plain()) segment = std::min(segment, kSumElementsMax);
+    if (!shares.empty()) segment = std::min(segment, thin_segment_elements(setup, elements));
   }
-  const std::vector<double> shares = shares_for(setup, links, elements);
   LayoutOptions cut{.ranks = ranks,
                     .shares = shares,
                     .unit_elements = std::lcm(buckets, kLineElements),

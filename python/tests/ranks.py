@@ -109,9 +109,13 @@ def _ended(directory: Path, rank: int) -> Ended:
 
 
 def results(scenario: str, ranks: int, **arguments: Any) -> List[Any]:
-    """What all ranks returned; fails if one did not come to its end."""
+    """What all ranks returned; fails if one did not come to its end. The first cause may be any rank's."""
     ended = play(scenario, ranks, **arguments)
-    for rank, end in enumerate(ended):
-        if end.code != 0:
-            raise AssertionError(f"rank {rank} of {scenario} ended with {end.code}:\n{end.errors}")
+    failures = [
+        f"rank {rank} of {scenario} ended with {end.code}:\n{end.errors}"
+        for rank, end in enumerate(ended)
+        if end.code != 0
+    ]
+    if failures:
+        raise AssertionError("\n".join(failures))
     return [end.result for end in ended]
