@@ -56,9 +56,11 @@ class Agent {
       workers_.send(SIGTERM);
       wait_for_others(kTimeAfterTerm);
     }
+    const bool ends_for_others = !workers_.failure() && workers_.any_running();
     workers_.send(SIGKILL);
     wait_for_others(kTimeAfterTerm);
     for (LineRelay& relay : relays_) relay.finish();
+    if (ends_for_others) return kLostPeer;  // the cause is elsewhere
     if (const auto& failure = workers_.failure()) {
       if (failure->exit_code != kLostPeer && failure->exit_code != kReported) {
         fmt::print(stderr, "[{}] gradwire: {}\n", job_.host, failure->text);

@@ -137,7 +137,7 @@ FinishedRun record_run(const ElasticDescription& run, const train::Task& task,
 
 // Why an unfinished run has ended here, and what to do.
 [[noreturn]] void tell_end(const ElasticRunResult& result, std::uint64_t steps,
-                           const std::filesystem::path& checkpoints) {
+                           const std::filesystem::path& checkpoints, bool joined) {
   const std::string where = fmt::format("after step {} of {}; the checkpoint is in {}",
                                         result.steps_done, steps, checkpoints.string());
   if (result.end.reason != membership::EndReason::left) {
@@ -147,9 +147,14 @@ FinishedRun record_run(const ElasticDescription& run, const train::Task& task,
     throw launch::Stopped(fmt::format(
         "left the run in order {}. The others train on: --join brings a process back", where));
   }
-  throw launch::Stopped(fmt::format(
-      "stopped {}. This was the last member. To continue, give the same command with --resume",
-      where));
+  const std::string how = joined
+                              ? fmt::format(
+                                    "found the run again with its settings and '--elastic --resume "
+                                    "--checkpoint-to {}'",
+                                    checkpoints.string())
+                              : "give the same command with --resume";
+  throw launch::Stopped(
+      fmt::format("stopped {}. This was the last member. To continue, {}", where, how));
 }
 
 }  // namespace
@@ -231,7 +236,7 @@ FinishedRun run_elastic(const TrainOptions& options, const std::string& method,
                           .wants_stop = launch::StopRequest::is_made,
                           .say = [&](const std::string& text) { live.say(text); },
                           .on_report = [&](const Report& report) { live.show(report); }});
-  if (!result.is_finished) tell_end(result, steps, checkpoints.directory());
+  if (!result.is_finished) tell_end(result, steps, checkpoints.directory(), joins);
   return record_run(run, task, directory, learner, result);
 }
 

@@ -122,6 +122,15 @@ directory=$lab/work
 expect_status 1 "a missing directory"
 expect err "cannot use the directory /no/such/directory"
 
+echo "a directory that is missing on one host only"
+mkdir "$lab"/disk{0,1,2}/partly
+directory=$lab/work/partly
+on_hosts -- "${logistic[@]}" --steps 5
+directory=$lab/work
+expect_status 1 "a directory that is missing on one host"
+expect err "10.77.0.4.*cannot use the directory"
+expect_no_workers
+
 wait_for_steps() {
   for ((try = 0; try < 300; try++)); do
     [[ ! -s $lab/disk0/$1/steps.jsonl ]] || return 0

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "gradwire/core/error.h"
+#include "gradwire/core/usage_error.h"
 #include "train/design.h"
 #include "train/networks.h"
 #include "train/read_spec.h"
@@ -62,8 +63,8 @@ std::string models_for(const data::SampleShape& shape) {
 
 void check_samples(const ModelFamily& family, const data::SampleShape& shape) {
   if (family.fits(shape)) return;
-  throw Error("the model " + std::string(family.name) + " takes " + std::string(family.takes) +
-              ", and these samples are " + describe(shape) + ": take " + models_for(shape));
+  throw UsageError("the model " + std::string(family.name) + " takes " + std::string(family.takes) +
+                   ", and these samples are " + describe(shape) + ": take " + models_for(shape));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "gradwire/collective/exchange_base.h"
 #include "gradwire/core/check.h"
+#include "gradwire/core/usage_error.h"
 
 namespace gradwire {
 namespace {
@@ -38,7 +39,7 @@ std::vector<std::uint64_t> tensor_ids(const std::vector<TensorSize>& tensors) {
 }
 
 [[noreturn]] void refuse(Topology topology, const std::string& why) {
-  throw Error(std::string("topology ") + name(topology) + ": " + why);
+  throw UsageError(std::string("topology ") + name(topology) + ": " + why);
 }
 
 // Topologies to use instead, for messages.

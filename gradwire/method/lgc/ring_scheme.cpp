@@ -8,8 +8,8 @@
 #include "gradwire/collective/all_gather.h"
 #include "gradwire/collective/number_ring.h"
 #include "gradwire/core/bit_pack.h"
-#include "gradwire/core/error.h"
 #include "gradwire/core/stop_watch.h"
+#include "gradwire/core/usage_error.h"
 #include "gradwire/method/lgc/scheme.h"
 #include "gradwire/wire/frame.h"
 
@@ -95,10 +95,11 @@ class RingScheme final : public CodeScheme {
     const TopologyTraits& traits = traits_of(setup.topology);
     const std::string topology = std::string("topology ") + name(setup.topology);
     if (traits.passes_sums && !is_linear_) {
-      throw Error(topology + ": codes of code=deep cannot be added up; take gather or server");
+      throw UsageError(topology + ": codes of code=deep cannot be added up; take gather or server");
     }
     if (traits.shares_evenly && !traits.passes_sums) {
-      throw Error(topology + ": " + setup.options.spec + " has no owners; take ring or gather");
+      throw UsageError(topology + ": " + setup.options.spec +
+                       " has no owners; take ring or gather");
     }
     if (setup.topology != Topology::automatic) return traits.passes_sums;
     const std::size_t values = setup.values_max;

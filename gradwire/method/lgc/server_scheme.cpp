@@ -6,8 +6,8 @@
 
 #include "gradwire/collective/all_gather.h"
 #include "gradwire/core/bit_pack.h"
-#include "gradwire/core/error.h"
 #include "gradwire/core/stop_watch.h"
+#include "gradwire/core/usage_error.h"
 #include "gradwire/method/lgc/scheme.h"
 
 namespace gradwire {
@@ -27,8 +27,8 @@ class ServerScheme final : public CodeScheme {
         codec_(make_codec(setup.options.innovation)),
         topology_(traits_of(setup.topology).has_server ? setup.topology : Topology::gather) {
     if (traits_of(setup.topology).shares_evenly) {
-      throw Error("topology " + std::string(name(setup.topology)) + ": " + setup.options.spec +
-                  " sends what is new with a rank to all; take server or gather");
+      throw UsageError("topology " + std::string(name(setup.topology)) + ": " + setup.options.spec +
+                       " sends what is new with a rank to all; take server or gather");
     }
     const auto hub = traits_of(topology_).has_server ? std::optional(setup.server) : std::nullopt;
     board_ = std::make_unique<AllGather>(
