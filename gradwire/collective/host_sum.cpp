@@ -18,20 +18,27 @@ namespace {
 
 constexpr std::size_t kLine = 64;  // bytes
 constexpr std::size_t kBlockElements = 4096;
+constexpr std::size_t kTurns = 2;
 
 std::size_t whole_lines(std::size_t elements) {
   constexpr std::size_t kInLine = kLine / sizeof(float);
   return (elements + kInLine - 1) / kInLine * kInLine;
 }
 
-// The beginning of a rank's slot. A byte for each host follows: whether it was late.
-struct alignas(kLine) SlotHead {
-  std::uint64_t rung;  // atomic: how often this rank has told the others
+struct SlotFacts {
   std::uint64_t exchanges;
   std::uint64_t poisoned;
   std::uint64_t uploads;
   std::uint64_t uploads_skipped;
   bool wants_gradient;
+};
+
+// The beginning of a rank's slot. Facts are written in turns: a rank that has heard all others may
+// write its next ones while another rank still reads. For each turn, a byte for each host follows:
+// whether it was late.
+struct alignas(kLine) SlotHead {
+  std::uint64_t rung;  // atomic: how often this rank has told the others
+  std::array<SlotFacts, kTurns> facts;
 };
 static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free);
 
@@ -71,28 +78,25 @@ class HostSum::Slots {
     return place < options_.parts.size() ? options_.parts[place] : std::span<const TensorPiece>();
   }
 
-  std::atomic_ref<std::uint64_t> rung(std::size_t rank) {
-    return std::atomic_ref(head(rank).rung);
-  }
-  void write_facts(const PartFacts& facts) {
-    SlotHead& own = head(place_);
-    own.exchanges = facts.exchanges;
-    own.poisoned = facts.poisoned;
-    own.uploads = facts.uploads;
-    own.uploads_skipped = facts.uploads_skipped;
-    own.wants_gradient = facts.wants_gradient;
-    const std::span<std::byte> is_late = late_hosts(place_);
+  std::atomic_ref<std::uint64_t> rung(std::size_t rank) { return std::atomic_ref(head(rank).rung); }
+  void write_facts(const PartFacts& facts, std::size_t turn) {
+    head(place_).facts[turn] = {.exchanges = facts.exchanges,
+                                .poisoned = facts.poisoned,
+                                .uploads = facts.uploads,
+                                .uploads_skipped = facts.uploads_skipped,
+                                .wants_gradient = facts.wants_gradient};
+    const std::span<std::byte> is_late = late_hosts(place_, turn);
     std::ranges::fill(is_late, std::byte(0));
     for (const std::size_t host : facts.late_hosts) is_late[host] = std::byte(1);
   }
-  PartFacts facts_of(std::size_t rank) {
-    const SlotHead& of = head(rank);
+  PartFacts facts_of(std::size_t rank, std::size_t turn) {
+    const SlotFacts& of = head(rank).facts[turn];
     PartFacts facts{.exchanges = of.exchanges,
                     .poisoned = of.poisoned,
                     .uploads = of.uploads,
                     .uploads_skipped = of.uploads_skipped,
                     .wants_gradient = of.wants_gradient};
-    const std::span<const std::byte> is_late = late_hosts(rank);
+    const std::span<const std::byte> is_late = late_hosts(rank, turn);
     for (std::size_t host = 0; host < is_late.size(); ++host) {
       if (is_late[host] != std::byte(0)) facts.late_hosts.push_back(host);
     }
@@ -108,11 +112,11 @@ class HostSum::Slots {
  private:
   std::byte* slot(std::size_t rank) { return memory_->bytes().data() + rank * slot_bytes(); }
   SlotHead& head(std::size_t rank) { return *reinterpret_cast<SlotHead*>(slot(rank)); }
-  std::span<std::byte> late_hosts(std::size_t rank) {
-    return {slot(rank) + sizeof(SlotHead), options_.hosts};
+  std::span<std::byte> late_hosts(std::size_t rank, std::size_t turn) {
+    return {slot(rank) + sizeof(SlotHead) + turn * options_.hosts, options_.hosts};
   }
   std::size_t values_at() const {
-    return sizeof(SlotHead) + (options_.hosts + kLine - 1) / kLine * kLine;
+    return sizeof(SlotHead) + (kTurns * options_.hosts + kLine - 1) / kLine * kLine;
   }
   std::size_t slot_bytes() const { return values_at() + elements_ * sizeof(float); }
 
@@ -313,7 +317,8 @@ class HostSum::Gather final : public Job {
     step_ = step;
     outputs_ = outputs;
     facts_ = {};
-    slots_.write_facts(own);
+    turn_ = (turn_ + 1) % kTurns;
+    slots_.write_facts(own, turn_);
     slots_.local().impl().queue(*this);
     slots_.local().impl().wait(*this);
     spent_ += seconds();
@@ -330,7 +335,7 @@ class HostSum::Gather final : public Job {
   Turn advance(PeerLinks& links) override {
     if (!bell_.is_over(links, step_)) return Turn::waiting;
     for (std::size_t rank = 0; rank < slots_.ranks(); ++rank) {
-      facts_.add(slots_.facts_of(rank));
+      facts_.add(slots_.facts_of(rank, turn_));
       for (const TensorPiece& piece : slots_.part_of(rank)) {
         std::ranges::copy(slots_.values(rank, piece),
                           outputs_[piece.tensor].subspan(piece.first).begin());
@@ -344,6 +349,7 @@ class HostSum::Gather final : public Job {
   Bell bell_;
   std::uint64_t step_ = 0;
   std::span<const std::span<float>> outputs_;
+  std::size_t turn_ = 0;
   PartFacts facts_;
   double spent_ = 0;
 };
