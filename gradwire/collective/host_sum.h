@@ -26,7 +26,7 @@ struct PartFacts {
   std::uint64_t poisoned = 0;
   std::uint64_t uploads = 0;
   std::uint64_t uploads_skipped = 0;
-  bool wants_gradient = false;             // see Method::wants_gradient()
+  bool wants_gradient = false;               // see Method::wants_gradient()
   std::vector<std::size_t> late_hosts = {};  // in rising order
 
   // Of all parts: the sum of exchanges; whether any place has uploaded, skipped it, or wants a
