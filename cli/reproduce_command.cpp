@@ -135,10 +135,9 @@ void add_reproduce_command(CLI::App& program, const console::Console& console) {
          "--out", command->options.directory,
          "Directory of the results; a repeated command resumes there [runs/reproduce, or -quick]")
       ->type_name("DIR");
-  app->add_option(
-         "--document", command->document,
-         "Write a document of all finished claims, with pictures and data beside it; claims "
-         "that an earlier version of it has stay")
+  app->add_option("--document", command->document,
+                  "Write a document of all finished claims, with pictures and data beside it. "
+                  "Claims without results here stay as the document has them")
       ->type_name("FILE");
   app->add_flag("--fresh", command->options.is_fresh,
                 "Discard earlier results of these claims, and start again");

@@ -108,7 +108,6 @@ TEST_F(TrainElastic, OneMemberTrainsAloneAndItsRecordSaysWhatItUsed) {
   EXPECT_TRUE(std::filesystem::exists(out_ + "/model"));
 }
 
-// A run that is resumed from its checkpoint uses every sample that was left.
 TEST_F(TrainElastic, SegmentsHaveAMeanIou) {
   const Outcome outcome = gradwire({"train", "--elastic", "--listen", "127.0.0.1:0", "--model",
                                     "segmenter", "--data", "generated-segments", "--steps", "3",
@@ -119,6 +118,7 @@ TEST_F(TrainElastic, SegmentsHaveAMeanIou) {
   EXPECT_LT(final["mean_iou"], final["accuracy"]);
 }
 
+// A run that is resumed from its checkpoint uses every sample that was left.
 TEST_F(TrainElastic, CtrlCOnTheLastMemberLeavesACheckpointThatResumes) {
   const std::string run = founder("--checkpoint-every 20 --steps ");
   const Outcome stopped = in_a_process(run + "1000000 & process=$!; " + await_steps(out_, 30) +

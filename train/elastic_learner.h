@@ -6,7 +6,6 @@
 // The batch of the task is the global one: members share it, however many there are.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -120,8 +120,8 @@ void MemberLoop::on_result_packet(const MemberId& from, const Result& result) {
   std::vector<std::span<const std::byte>> frames;
   for (std::span<const std::byte> rest = result.frames; !rest.empty();) {
     const auto frame = parse_frame(rest);
-    if (!frame) {  // what was asked for is asked for again; what came by itself would not come
-                   // again
+    if (!frame) {
+      // A result that was asked for is asked for again. One that came by itself comes only once.
       if (Connection* const connection = is_asked ? nullptr : find(from)) close(*connection);
       return;
     }
